@@ -1,0 +1,70 @@
+"""Parcomp: the most of parallel composition in differential privacy.
+
+What a set of counting queries really costs is its *maximum overlap*: the heaviest subset that one possible row
+satisfies.
+
+>>> import parcomp as pc
+>>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"]), "age": pc.Integer(0, 119)})
+>>> queries = [domain.query(sex="F"), domain.query(sex="M"), domain.query(age=pc.between(20, 39))]
+>>> answer = pc.max_overlap(pc.Workload(domain, queries))
+>>> answer.upper, answer.exact
+(2, True)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from parcomp.costs import Cost
+from parcomp.errors import ParcompError
+from parcomp.model.attribute import Binned, Categorical, Integer
+from parcomp.model.domain import Domain
+from parcomp.model.notation import between
+from parcomp.model.query import Query
+from parcomp.model.workload import Workload
+
+if TYPE_CHECKING:
+    from parcomp.overlap.bounds import chromatic_number, clique_number
+    from parcomp.overlap.maximum import max_overlap
+    from parcomp.overlap.verify import verify
+    from parcomp.planning.plan import plan
+    from parcomp.privacy.loss import privacy_loss
+
+__all__ = [
+    "Binned",
+    "Categorical",
+    "Cost",
+    "Domain",
+    "Integer",
+    "ParcompError",
+    "Query",
+    "Workload",
+    "between",
+    "chromatic_number",
+    "clique_number",
+    "max_overlap",
+    "plan",
+    "privacy_loss",
+    "verify",
+]
+
+# The solvers pull in numba, which takes longer to import than most workloads take to solve.
+_LAZY = {
+    "chromatic_number": "parcomp.overlap.bounds",
+    "clique_number": "parcomp.overlap.bounds",
+    "max_overlap": "parcomp.overlap.maximum",
+    "plan": "parcomp.planning.plan",
+    "privacy_loss": "parcomp.privacy.loss",
+    "verify": "parcomp.overlap.verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

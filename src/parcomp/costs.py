@@ -1,0 +1,145 @@
+"""Costs and budgets as exact integers.
+
+One unit is 10⁻⁹ of whatever a cost is stated in.  A cost is rounded **up** to whole units and a budget **down**, so
+that rounding never books less than was spent.  A number is taken by its decimal notation: ``0.1`` is one tenth,
+not the binary fraction nearest to it.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias, get_args
+
+from parcomp.errors import CostError, shown
+
+__all__ = [
+    "COST_KINDS",
+    "MAX_UNITS",
+    "UNITS_PER_ONE",
+    "Amount",
+    "Cost",
+    "CostKind",
+    "amount_of",
+    "amount_text",
+    "budget_down",
+    "cost_up",
+]
+
+UNITS_PER_ONE: Final = 10**9
+"""How many units make one whole ε, ρ, μ or weight."""
+
+MAX_UNITS: Final = 2**62 - 1
+"""The most that one cost or budget may be, so that it fits a signed 64-bit integer with room to spare."""
+
+CostKind: TypeAlias = Literal["weight", "epsilon", "rho", "mu"]
+COST_KINDS: Final[tuple[CostKind, ...]] = get_args(CostKind)
+Amount: TypeAlias = int | float | Decimal | str
+
+
+def cost_up(amount: Amount) -> int:
+    """The cost in units, rounded up.
+
+    >>> cost_up("0.1"), cost_up(0.1), cost_up(Decimal("0.1000000001"))
+    (100000000, 100000000, 100000001)
+    """
+    exact = _decimal(amount)
+    if exact <= 0:
+        raise CostError(f"a cost must be above 0, not {shown(amount)}")
+    return _units(exact, amount, ROUND_CEILING)
+
+
+def budget_down(amount: Amount) -> int:
+    """The budget in units, rounded down.
+
+    >>> budget_down("1.0000000009")
+    1000000000
+    """
+    exact = _decimal(amount)
+    if exact <= 0:
+        raise CostError(f"a budget must be above 0, not {shown(amount)}")
+    return _units(exact, amount, ROUND_FLOOR)
+
+
+def amount_of(units: int) -> int | float:
+    """Units as the number people read: an integer where it is whole.
+
+    >>> amount_of(2_000_000_000), amount_of(250_000_000)
+    (2, 0.25)
+    """
+    whole, rest = divmod(units, UNITS_PER_ONE)
+    return whole if rest == 0 else units / UNITS_PER_ONE
+
+
+def amount_text(units: int) -> str:
+    """Units in decimal notation, exactly; above 2⁵³ units a float would lose the last digits.
+
+    >>> amount_text(2_000_000_000), amount_text(4_000_000_000_000_000_001)
+    ('2', '4000000000.000000001')
+    """
+    whole, rest = divmod(units, UNITS_PER_ONE)
+    return str(whole) if rest == 0 else f"{whole}.{rest:09d}".rstrip("0")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one query spends: how much of which privacy parameter (or of a plain weight).
+
+    >>> Cost.of("epsilon", "0.5")
+    Cost(kind='epsilon', units=500000000)
+    """
+
+    kind: CostKind
+    units: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in COST_KINDS:
+            raise CostError(f"unknown kind of cost {self.kind!r}; one of {', '.join(COST_KINDS)}")
+        if not 1 <= self.units <= MAX_UNITS:
+            raise CostError(f"a cost must be between 1 and {MAX_UNITS} units, not {self.units}")
+
+    @classmethod
+    def of(cls, kind: CostKind, amount: Amount) -> Cost:
+        """A cost from a number, rounded up to whole units."""
+        return cls(kind, cost_up(amount))
+
+    @property
+    def amount(self) -> int | float:
+        """The cost as the number people read."""
+        return amount_of(self.units)
+
+
+def _decimal(amount: Amount) -> Decimal:
+    if isinstance(amount, bool) or not isinstance(amount, (numbers.Real, Decimal, str)):
+        raise CostError(f"a cost must be a number, not {shown(amount)}")
+    try:
+        if isinstance(amount, Decimal):
+            exact = amount
+        elif isinstance(amount, numbers.Integral):
+            exact = Decimal(int(amount))
+        else:
+            exact = Decimal(amount if isinstance(amount, str) else repr(float(amount)))
+    except (InvalidOperation, OverflowError):
+        raise CostError(f"a cost must be a number, not {shown(amount)}") from None
+    if isinstance(amount, numbers.Rational) and Fraction(amount) != Fraction(exact):
+        raise CostError(f"a cost must be a decimal number, not {shown(amount)}")
+    if not exact.is_finite():
+        raise CostError(f"a cost must be finite, not {shown(amount)}")
+    return exact
+
+
+def _units(exact: Decimal, amount: Amount, rounding: str) -> int:
+    # The size is judged by the exponent first: 1e999999999 must not be expanded to digits.
+    if exact.adjusted() >= 10:
+        raise CostError(f"{shown(amount)} is too large; at most {MAX_UNITS // UNITS_PER_ONE}")
+    # In the default context the product would be rounded to the nearest 28 digits, whatever the direction.
+    context = Context(prec=len(exact.as_tuple().digits) + 20, rounding=rounding)
+    scaled = context.multiply(exact, Decimal(UNITS_PER_ONE))
+    if scaled < 1:
+        raise CostError(f"{shown(amount)} is below one unit of 1e-9; nothing smaller can be booked")
+    units = int(scaled.to_integral_value(rounding=rounding))
+    if units > MAX_UNITS:
+        raise CostError(f"{shown(amount)} is too large; at most {MAX_UNITS // UNITS_PER_ONE}")
+    return units

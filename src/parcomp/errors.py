@@ -1,0 +1,85 @@
+"""Every exception that Parcomp raises on purpose.
+
+All of them are :class:`ParcompError`; those that Python itself would raise as ``ValueError`` or ``TypeError``
+are that too.  A message says what was asked, what is possible and what to do, and never holds a value
+from the data.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+__all__ = [
+    "CertificateError",
+    "CostError",
+    "DomainError",
+    "FileError",
+    "ParcompError",
+    "PredicateError",
+    "SizeError",
+    "WorkloadError",
+    "one_line",
+    "shown",
+]
+
+
+class ParcompError(Exception):
+    """The root of all errors that Parcomp raises on purpose."""
+
+
+class DomainError(ParcompError, ValueError):
+    """An attribute or a domain is not well formed; ``field`` is the argument at fault, where it is a single one."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+class PredicateError(ParcompError, ValueError):
+    """A predicate does not fit its attribute."""
+
+
+class CostError(ParcompError, ValueError):
+    """A cost or a budget cannot be booked exactly."""
+
+
+class WorkloadError(ParcompError, ValueError):
+    """Queries and costs do not make up a workload."""
+
+
+class SizeError(ParcompError, ValueError):
+    """The chosen method cannot handle an input of this size."""
+
+
+class CertificateError(ParcompError, ValueError):
+    """A certificate does not prove what it claims of the given workload."""
+
+
+class FileError(ParcompError, ValueError):
+    """A file is unreadable or ill formed; the message names file, line and field."""
+
+    def __init__(self, path: object, message: str, *, line: int | None = None, field: str | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        self.field = field
+        self.message = message
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(": ".join(one_line(part) for part in (place, field, message) if part))
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: short, whatever it is."""
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        # Written out, a few lines of a file can name more values than memory holds (YAML's aliases).
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Decimal) and len(value.as_tuple().digits) > 60:
+        return f"a number of {len(value.as_tuple().digits)} digits"
+    text = str(value) if isinstance(value, Decimal) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def one_line(text: str) -> str:
+    """The text with line ends and other control characters escaped: names from a file must not break a message."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,1 @@
+"""What a query is, and how millions of them are held."""

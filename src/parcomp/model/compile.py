@@ -1,0 +1,145 @@
+"""From a workload to the arrays that kernels read, and back from rows of codes to rows of values.
+
+Compiling drops contradictions (they cover nothing), merges the values of an attribute that every predicate in use
+treats alike (a row keeps its overlap when such values are exchanged), divides all weights by their greatest common
+divisor, and turns predicates into bit masks over the merged values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.errors import SizeError, WorkloadError
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.model.predicate import Predicate
+from parcomp.model.workload import Workload
+
+__all__ = ["Compilation", "compile_workload", "pack_masks", "whole_weights"]
+
+_MERGE_LIMIT = 2**28
+"""Values are merged where predicates times values stay below this; merging is optional, so skipping it is sound."""
+
+_WORD_LIMIT = 2**29
+"""The most 64-bit words that all masks together may take: 4 GiB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compilation:
+    """A compiled workload and what is needed to read its answers.
+
+    ``queries[i]`` is the position in the workload of compiled query ``i``; ``codes[a][v]`` is a code of attribute ``a``
+    that stands for its merged value ``v``; one compiled unit of weight is ``unit`` units of cost.
+    """
+
+    workload: Workload
+    compiled: CompiledWorkload
+    queries: npt.NDArray[np.int64]
+    codes: tuple[npt.NDArray[np.int64], ...]
+    unit: int
+
+    def row_codes(self, row: npt.NDArray[np.int32]) -> list[int]:
+        """The codes of a row of merged values."""
+        return [int(codes[value]) for codes, value in zip(self.codes, row.tolist(), strict=True)]
+
+
+def compile_workload(workload: Workload) -> Compilation:
+    """Compile a workload whose costs are all of one kind."""
+    sizes = [attribute.size for attribute in workload.domain.attributes.values()]
+    queries, start, term = _satisfiable(workload)
+    used = np.flatnonzero(np.bincount(term, minlength=1))
+    attributes = np.asarray(workload.table.attributes, np.int32)[used]
+    order = np.argsort(attributes, kind="stable")
+    used, attributes = used[order], attributes[order]
+
+    codes: list[npt.NDArray[np.int64]] = []
+    words: list[npt.NDArray[np.uint64]] = []
+    bounds = np.searchsorted(attributes, np.arange(len(sizes) + 1))
+    word_total = 0
+    for attribute, size in enumerate(sizes):
+        numbers = used[bounds[attribute] : bounds[attribute + 1]].tolist()
+        kept, masks = _merge_values(size, [workload.table.predicates[number] for number in numbers])
+        word_total += masks.size
+        _check_words(word_total)
+        codes.append(kept)
+        words.append(masks)
+
+    mask_of = np.zeros(max(len(workload.table.predicates), 1), np.int32)
+    mask_of[used] = np.arange(len(used), dtype=np.int32)
+    lengths = np.repeat([block.shape[1] for block in words], [block.shape[0] for block in words])
+    weights, unit = whole_weights(workload.additive_units()[queries])
+    compiled = CompiledWorkload(
+        sizes=np.array([len(kept) for kept in codes], np.int32),
+        weights=weights,
+        start=start,
+        term=mask_of[term],
+        mask_attribute=attributes,
+        mask_offset=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        mask_words=np.concatenate([block.ravel() for block in words]) if words else np.zeros(0, np.uint64),
+    )
+    return Compilation(workload, compiled, queries, tuple(codes), unit)
+
+
+def pack_masks(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Pack each row of booleans into 64-bit words."""
+    count, size = flags.shape
+    width = (size + 63) // 64
+    packed = np.zeros((count, width * 8), np.uint8)
+    packed[:, : (size + 7) // 8] = np.packbits(flags, axis=1, bitorder="little")
+    return packed.view(np.uint64).reshape(count, width)
+
+
+def _satisfiable(workload: Workload) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """The queries that are no contradictions, as positions and columns."""
+    empty = workload.contradictory()
+    if not empty.any():
+        return np.arange(len(workload)), workload.start, workload.term
+    queries = np.flatnonzero(~empty)
+    kept = workload[queries]
+    return queries, kept.start, kept.term
+
+
+def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """A code for each class of values that the predicates tell apart, ascending, and the masks over the classes."""
+    if not predicates:
+        return np.zeros(1, np.int64), np.zeros((0, 1), np.uint64)
+    # Between two neighboring edges nothing changes; a predicate held as bits may change anywhere.
+    if all(predicate.edges is not None for predicate in predicates):
+        cuts = np.unique(np.concatenate([[0], *(np.array(p.edges or (0,), np.int64) for p in predicates)]))
+        segments = cuts[cuts < size]
+    else:
+        segments = np.arange(size, dtype=np.int64)
+    count = len(predicates)
+    if count * len(segments) > _MERGE_LIMIT:
+        _check_words(count * ((len(segments) + 63) // 64))
+        return segments, np.vstack([pack_masks(p.flags_at(segments)[None, :]) for p in predicates])
+    flags = np.empty((count, len(segments)), np.bool_)
+    for position, predicate in enumerate(predicates):
+        flags[position] = predicate.flags_at(segments)
+    columns = np.ascontiguousarray(np.packbits(flags, axis=0).T)
+    _, first = np.unique(columns.view(np.dtype((np.void, columns.shape[1]))).ravel(), return_index=True)
+    # Ascending codes keep intervals intervals: if two merged values lie in one, so does all between them.
+    first.sort()
+    return segments[first], pack_masks(np.ascontiguousarray(flags[:, first]))
+
+
+def _check_words(count: int) -> None:
+    if count > _WORD_LIMIT:
+        raise SizeError(
+            "the predicates take more than 4 GiB as bit masks over the values they tell apart; "
+            "split the workload or use coarser predicates"
+        )
+
+
+def whole_weights(units: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+    """Units of cost as the smallest weights in the same proportions, and how many units one of weight is."""
+    unit = int(np.gcd.reduce(units)) if len(units) else 1
+    weights = units // unit
+    total = int(weights.max(initial=0)) * len(weights)
+    if total >= 2**62 and sum(weights.tolist()) >= 2**62:
+        raise WorkloadError(
+            "the costs add up to more than 64 bits hold; state them with fewer digits or in larger units"
+        )
+    return weights, unit

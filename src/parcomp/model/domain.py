@@ -1,0 +1,110 @@
+"""A domain: the product of its attributes (paper §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from parcomp.errors import DomainError, PredicateError, shown
+from parcomp.model.attribute import Attribute, Value
+from parcomp.model.notation import read_predicate
+from parcomp.model.text_file import is_unicode
+
+if TYPE_CHECKING:
+    from parcomp.model.query import Query
+
+__all__ = ["Domain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Attributes by name, in a fixed order.
+
+    >>> from parcomp.model.attribute import Categorical, Integer
+    >>> domain = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 119)}, name="people")
+    >>> domain.size
+    240
+    """
+
+    attributes: Mapping[str, Attribute]
+    name: str = "data"
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise DomainError("a domain needs at least one attribute")
+        for name in (self.name, *self.attributes):
+            if not isinstance(name, str) or not name:
+                raise DomainError(f"names must be non-empty strings, not {shown(name)}")
+            if not is_unicode(name):
+                raise DomainError(f"the name {shown(name)} is not valid Unicode")
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        # The order counts: a query names its attributes by position.
+        return self.name == other.name and tuple(self.attributes.items()) == tuple(other.attributes.items())
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(self.attributes.items())))
+
+    def __reduce__(self) -> tuple[type[Domain], tuple[dict[str, Attribute], str]]:
+        return Domain, (dict(self.attributes), self.name)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Domain:
+        """Read a domain file (``.json``, ``.toml`` or ``.yaml``)."""
+        from parcomp.model.domain_file import load_domain  # noqa: PLC0415  files know domains, not the reverse
+
+        return load_domain(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a domain file in JSON."""
+        from parcomp.model.domain_file import save_domain  # noqa: PLC0415  files know domains, not the reverse
+
+        save_domain(self, path)
+
+    @property
+    def size(self) -> int:
+        """The number of rows, |𝔻|."""
+        return prod(attribute.size for attribute in self.attributes.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes, in order."""
+        return tuple(self.attributes)
+
+    def index(self, name: str) -> int:
+        """The position of an attribute."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(self.names[:20]) + (", …" if len(self.names) > 20 else "")
+            raise DomainError(f"unknown attribute {name!r}; there are {known}") from None
+
+    def query(self, where: Mapping[str, object] | None = None, /, **more: object) -> Query:
+        """The query that asks for each given attribute to satisfy its predicate.
+
+        Predicates are written as in workload files, with ``between(a, b)`` for a range; an attribute whose name is
+        no Python identifier goes into the mapping ``where``.
+        """
+        from parcomp.model.query import Query  # noqa: PLC0415  a query holds its domain
+
+        terms = {}
+        for name, written in [*(where or {}).items(), *more.items()]:
+            index = self.index(name)
+            if index in terms:
+                raise PredicateError(f"{name}: an attribute has one predicate in a query, not two")
+            try:
+                terms[index] = read_predicate(self.attributes[name], written)
+            except PredicateError as error:
+                raise PredicateError(f"{name}: {error}") from None
+        return Query(self, tuple(sorted(terms.items())))
+
+    def row(self, codes: Sequence[int]) -> dict[str, Value]:
+        """The row with these codes, as attribute → value."""
+        return {name: a.value(int(code)) for (name, a), code in zip(self.attributes.items(), codes, strict=True)}

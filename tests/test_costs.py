@@ -1,0 +1,73 @@
+"""Costs round up, budgets round down, and both are exact."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcomp.costs import MAX_UNITS, UNITS_PER_ONE, Cost, amount_of, amount_text, budget_down, cost_up
+from parcomp.errors import CostError, shown
+
+decimals = st.decimals(min_value=Decimal("1e-9"), max_value=4 * 10**9, allow_nan=False, places=None)
+
+
+@given(decimals)
+def test_rounding_has_the_safe_direction(amount: Decimal) -> None:
+    exact = Fraction(amount) * UNITS_PER_ONE
+    assert cost_up(amount) == ceil(exact)
+    assert budget_down(amount) == floor(exact)
+
+
+@given(st.floats(1e-9, 4e9))
+def test_a_float_is_taken_by_its_notation(amount: float) -> None:
+    assert cost_up(amount) == cost_up(repr(amount)) == ceil(Fraction(repr(amount)) * UNITS_PER_ONE)
+
+
+@given(st.integers(1, MAX_UNITS))
+def test_the_text_of_an_amount_is_the_amount(units: int) -> None:
+    assert cost_up(amount_text(units)) == budget_down(amount_text(units)) == units
+    assert amount_of(units) == pytest.approx(float(amount_text(units)))
+
+
+def test_digits_beyond_every_precision_still_round_in_the_safe_direction() -> None:
+    assert cost_up("0.1" + "0" * 100 + "1") == 10**8 + 1
+    assert budget_down("0.0000000019" + "9" * 100) == 1
+    with pytest.raises(CostError, match="below one unit"):
+        budget_down("0.000000000" + "9" * 100)
+
+
+@pytest.mark.parametrize("amount", [np.float64(0.25), np.float32(0.25), Fraction(1, 4), "0.25", Decimal("0.25")])
+def test_numbers_of_other_types(amount: Any) -> None:
+    assert cost_up(amount) == UNITS_PER_ONE // 4
+
+
+UNBOOKABLE = [
+    *[0, -1, 0.0, -0.0, "0", "-1e-9"],
+    *[float("nan"), float("inf"), float("-inf"), Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), "nan"],
+    *["x", "", True, False, None, [1], {}, 1j, b"1", Fraction(1, 3), Fraction(10**400, 3)],
+    *["1e-10", "1e-400", 1e-300, "1e-999999999", "1e400", "1e999999999", 10**5000, -(10**5000), MAX_UNITS],
+]
+
+
+@pytest.mark.parametrize("amount", UNBOOKABLE, ids=shown)
+def test_what_cannot_be_booked_is_an_error(amount: Any) -> None:
+    for book in (cost_up, budget_down):
+        with pytest.raises(CostError):
+            book(amount)
+
+
+def test_the_largest_cost() -> None:
+    assert cost_up(amount_text(MAX_UNITS)) == MAX_UNITS
+    with pytest.raises(CostError, match="too large"):
+        cost_up(amount_text(MAX_UNITS + 1))
+    with pytest.raises(CostError):
+        Cost("weight", MAX_UNITS + 1)
+    with pytest.raises(CostError, match="unknown kind"):
+        Cost("delta", 1)  # type: ignore[arg-type]
