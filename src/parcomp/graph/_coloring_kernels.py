@@ -1,0 +1,176 @@
+"""Kernels for colorings and covers of a packed graph.
+
+Invariants shared by all of them: ``adjacency`` is ``uint64[n, words]``, symmetric, with an empty diagonal and zero
+bits beyond ``n``; ``order`` is a permutation of the vertices; ``classes[v]`` is the class of ``v``, numbered from 0
+without gaps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parcomp.bits import lowest_bit, popcount
+
+__all__ = ["class_maxima", "degrees", "first_fit", "peel", "saturation_order_fit", "tighten"]
+
+
+@njit(cache=True, nogil=True)
+def degrees(adjacency):  # type: ignore[no-untyped-def]
+    """The number of neighbors of each vertex."""
+    result = np.zeros(adjacency.shape[0], np.int64)
+    for v in range(adjacency.shape[0]):
+        for j in range(adjacency.shape[1]):
+            result[v] += popcount(adjacency[v, j])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def class_maxima(classes, weights, count):  # type: ignore[no-untyped-def]
+    """The largest weight in each class."""
+    heaviest = np.zeros(count, np.int64)
+    for v in range(len(classes)):
+        heaviest[classes[v]] = max(heaviest[classes[v]], weights[v])
+    return heaviest
+
+
+@njit(cache=True, nogil=True)
+def saturation_order_fit(adjacency):  # type: ignore[no-untyped-def]
+    """DSatur: color next the vertex whose neighbors show most classes; ties by degree, then by number."""
+    size, words = adjacency.shape
+    classes = np.full(size, -1, np.int32)
+    degree = degrees(adjacency)
+    # A vertex never needs a class beyond its degree, so this many bits hold every class its neighbors may have.
+    most = np.int64(0)
+    for v in range(size):
+        most = max(most, degree[v])
+    seen = np.zeros((size, (most >> 6) + 1), np.uint64)
+    # The key orders by saturation, then degree; -1 once colored.
+    base = most + 1
+    key = degree.copy()
+    for _ in range(size):
+        best = 0
+        for v in range(1, size):
+            if key[v] > key[best]:
+                best = v
+        key[best] = -1
+        chosen = np.int64(0)
+        for j in range(seen.shape[1]):
+            free = ~seen[best, j]
+            if free != 0:
+                chosen = (j << 6) + lowest_bit(free)
+                break
+        classes[best] = chosen
+        word, bit = chosen >> 6, np.uint64(1) << np.uint64(chosen & 63)
+        for j in range(words):
+            near = adjacency[best, j]
+            while near != 0:
+                u = (j << 6) + lowest_bit(near)
+                near &= near - np.uint64(1)
+                if key[u] >= 0 and seen[u, word] & bit == 0:
+                    seen[u, word] |= bit
+                    key[u] += base
+    return classes
+
+
+@njit(cache=True, nogil=True)
+def first_fit(adjacency, order):  # type: ignore[no-untyped-def]
+    """Give each vertex, in this order, the first class that holds none of its neighbors."""
+    size, words = adjacency.shape
+    classes = np.empty(size, np.int32)
+    held = np.zeros((size, words), np.uint64)
+    count = 0
+    for v in order:
+        chosen = count
+        for c in range(count):
+            clash = False
+            for j in range(words):
+                if adjacency[v, j] & held[c, j] != 0:
+                    clash = True
+                    break
+            if not clash:
+                chosen = c
+                break
+        if chosen == count:
+            count += 1
+        classes[v] = chosen
+        held[chosen, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+    return classes
+
+
+@njit(cache=True, nogil=True)
+def peel(adjacency, weights, order, sets, multipliers):  # type: ignore[no-untyped-def]
+    """Peel independent sets off the weights until nothing is left; return how many sets were used.
+
+    Each round takes a maximal independent set of the vertices with residual weight, greedily in ``order``, and
+    subtracts its smallest residual from all of it.  So the multipliers of the sets that hold ``v`` sum to exactly
+    ``weights[v]``, and a round exhausts at least one vertex: ``sets`` (``uint64[n, words]``, zero on entry) and
+    ``multipliers`` suffice.
+    """
+    size, words = adjacency.shape
+    residual = weights.copy()
+    queue = order.copy()
+    left = size
+    count = 0
+    blocked = np.zeros(words, np.uint64)
+    chosen = np.empty(size, np.int64)
+    while left > 0:
+        blocked[:] = 0
+        taken = 0
+        smallest = residual[queue[0]]
+        for i in range(left):
+            v = queue[i]
+            if blocked[v >> 6] >> np.uint64(v & 63) & np.uint64(1) == 0:
+                for j in range(words):
+                    blocked[j] |= adjacency[v, j]
+                chosen[taken] = v
+                taken += 1
+                smallest = min(smallest, residual[v])
+        for i in range(taken):
+            v = chosen[i]
+            residual[v] -= smallest
+            sets[count, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+        multipliers[count] = smallest
+        count += 1
+        kept = 0
+        for i in range(left):
+            if residual[queue[i]] > 0:
+                queue[kept] = queue[i]
+                kept += 1
+        left = kept
+    return count
+
+
+@njit(cache=True, nogil=True)
+def tighten(adjacency, weights, sets, multipliers, count):  # type: ignore[no-untyped-def]
+    """Grow each set to a maximal independent one, then lower multipliers where every member is covered beyond need.
+
+    Keeps "the multipliers of the sets that hold ``v`` sum to at least ``weights[v]``" and never raises a multiplier.
+    """
+    size, words = adjacency.shape
+    excess = -weights
+    blocked = np.zeros(words, np.uint64)
+    for s in range(count):
+        blocked[:] = 0
+        for v in range(size):
+            if sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+                for j in range(words):
+                    blocked[j] |= adjacency[v, j]
+        for v in range(size):
+            word, bit = v >> 6, np.uint64(1) << np.uint64(v & 63)
+            if blocked[word] & bit == 0:
+                if sets[s, word] & bit == 0:
+                    sets[s, word] |= bit
+                    for j in range(words):
+                        blocked[j] |= adjacency[v, j]
+                excess[v] += multipliers[s]
+    for s in range(count):
+        slack = multipliers[s]
+        for v in range(size):
+            if slack > 0 and sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+                slack = min(slack, excess[v])
+        if slack > 0:
+            multipliers[s] -= slack
+            for v in range(size):
+                if sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+                    excess[v] -= slack

@@ -1,0 +1,164 @@
+"""The clique search against brute force, networkx and known graphs; its bracket is sound whenever it is interrupted."""
+
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcomp.graph import clique
+from parcomp.graph.clique import CliqueSearch, clique_number
+from parcomp.graph.query_graph import QueryGraph
+from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
+
+
+def without_local_search(monkeypatch):
+    """Let the first incumbent be the heaviest vertex alone, so that branching has all the work to do."""
+
+    def heaviest_vertex(adjacency, weights, steps, stop_at, seed):
+        return np.arange(len(weights)) == np.argmax(weights)
+
+    monkeypatch.setattr(clique.kernels, "local_search", heaviest_vertex)
+
+
+def without_root_bounds(monkeypatch):
+    """Let the bound of the start be the sum of all weights, so that no search ends before branching."""
+
+    class Loose:
+        def __init__(self, graph):
+            self.weight = self.bound = graph.total
+            self.class_count = graph.vertex_count
+
+    monkeypatch.setattr(clique, "dsatur", Loose)
+    monkeypatch.setattr(clique, "weighted_coloring", lambda graph, rounds: Loose(graph))
+    monkeypatch.setattr(clique, "fractional_cover", Loose)
+
+
+@pytest.mark.parametrize("heaviest", [1, 3, 1000])
+@pytest.mark.parametrize("helped", [True, False])
+def test_thousands_of_small_graphs(heaviest, helped, monkeypatch):
+    """On random graphs the weight is that of brute force, with and without a good start."""
+    if not helped:
+        without_local_search(monkeypatch)
+        without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(heaviest)
+    for _ in range(700):
+        graph = random_graph(draw, int(draw.integers(1, 11)), draw.random(), heaviest)
+        result = clique_number(graph)
+        assert result.exact
+        assert result.lower == result.upper == heaviest_clique(graph)
+        assert_clique(graph, result)
+
+
+@pytest.mark.parametrize("heaviest", [1, 2, 50])
+def test_branching_alone_against_networkx(heaviest, monkeypatch):
+    """On graphs of several words, dense and sparse, branching from the poorest start agrees with networkx."""
+    without_local_search(monkeypatch)
+    without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(17 + heaviest)
+    for _ in range(60):
+        graph = random_graph(draw, int(draw.integers(20, 100)), draw.choice([0.1, 0.3, 0.5, 0.7]), heaviest)
+        _, truth = nx.max_weight_clique(graph.to_networkx(), "weight")
+        result = clique_number(graph)
+        assert (result.lower, result.upper, result.exact) == (truth, truth, True)
+        assert_clique(graph, result)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 13), st.floats(0, 1), st.sampled_from([1, 5, 2**57]))
+def test_any_weights(seed, size, density, heaviest):
+    """Whatever the graph, and with weights that nearly fill 62 bits, the search agrees with brute force."""
+    graph = random_graph(np.random.default_rng(seed), size, density, heaviest)
+    result = clique_number(graph)
+    assert (result.lower, result.exact) == (heaviest_clique(graph), True)
+
+
+@pytest.mark.parametrize("heaviest", [1, 100])
+def test_interrupted_brackets_are_sound(heaviest, monkeypatch):
+    """After every slice of work the bracket holds the truth, its clique is real, and both ends only improve."""
+    monkeypatch.setattr(clique, "_SLICE_WORK", 200)
+    without_local_search(monkeypatch)
+    draw = np.random.default_rng(heaviest)
+    slices = 0
+    for _ in range(15):
+        graph = random_graph(draw, 70, 0.75, heaviest)
+        truth = clique_number(graph).lower
+        search = CliqueSearch(graph)
+        previous = search.result()
+        while True:
+            result = search.run(time.monotonic())
+            assert_clique(graph, result)
+            assert previous.lower <= result.lower <= truth <= result.upper <= previous.upper
+            assert result.exact == (result.lower == result.upper)
+            previous = result
+            slices += 1
+            if result.exact:
+                break
+        assert result.lower == truth
+    assert slices > 100
+
+
+def test_unfinished_upper_bound_is_not_the_incumbent():
+    """A search that is stopped at once on a hard graph says so, and its upper bound is above the clique it has."""
+    graph = random_graph(np.random.default_rng(0), 300, 0.9)
+    began = time.monotonic()
+    result = clique_number(graph, 0.05)
+    assert time.monotonic() - began < 20
+    assert not result.exact
+    assert result.upper > result.lower
+    assert_clique(graph, result)
+
+
+@pytest.mark.parametrize(
+    ("graph", "number"),
+    [
+        (nx.mycielski_graph(3), 2),
+        (nx.mycielski_graph(5), 2),
+        (nx.mycielski_graph(7), 2),
+        (nx.cycle_graph(3), 3),
+        (nx.cycle_graph(101), 2),
+        (nx.petersen_graph(), 2),
+        (nx.complement(nx.petersen_graph()), 4),
+        (nx.complete_multipartite_graph(*[3] * 30), 30),
+        (nx.complete_graph(130), 130),
+        (nx.empty_graph(130), 1),
+        (nx.ring_of_cliques(20, 7), 7),
+        (nx.paley_graph(37).to_undirected(), 4),
+    ],
+)
+def test_known_clique_numbers(graph, number):
+    """The clique number is right on graphs where it is known, also where coloring bounds are far off."""
+    result = clique_number(QueryGraph.from_networkx(graph))
+    assert (result.lower, result.upper, result.exact) == (number, number, True)
+
+
+def test_weights_decide():
+    """A heavy vertex outweighs a larger clique, and a heavy clique a larger one."""
+    triangle_and_edge = QueryGraph.from_edges(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [2, 2, 2, 4, 3])
+    assert clique_number(triangle_and_edge).vertices.tolist() == [3, 4]
+    assert clique_number(QueryGraph.from_edges(4, [(0, 1), (1, 2), (0, 2)], [2, 2, 2, 9])).vertices.tolist() == [3]
+
+
+def test_weighted_multipartite():
+    """In a complete multipartite graph the heaviest clique takes the heaviest vertex of each part."""
+    draw = np.random.default_rng(2)
+    parts = [5, 9, 1, 14, 7, 30, 22]
+    graph = nx.complete_multipartite_graph(*parts)
+    weights = draw.integers(1, 1000, sum(parts))
+    expected = sum(int(part.max()) for part in np.split(weights, np.cumsum(parts)[:-1]))
+    found = clique_number(QueryGraph.from_edges(sum(parts), graph.edges, weights))
+    assert (found.lower, found.exact) == (expected, True)
+
+
+def test_same_seed_same_clique():
+    """The search is deterministic."""
+    graph = random_graph(np.random.default_rng(8), 120, 0.6, 10)
+    assert clique_number(graph, seed=3).vertices.tolist() == clique_number(graph, seed=3).vertices.tolist()
+
+
+def test_no_vertices():
+    """A graph without vertices has clique number 0."""
+    result = clique_number(QueryGraph.from_edges(0, []))
+    assert (result.lower, result.upper, result.exact, len(result.vertices)) == (0, 0, True, 0)

@@ -1,0 +1,65 @@
+"""The query graph built from predicates equals the one built from masks."""
+
+import time
+
+import numpy as np
+import pytest
+
+from experiments.huge import huge_uniform_workload
+from parcomp import Workload
+from parcomp.errors import SizeError
+from parcomp.graph import workload_graph
+from parcomp.graph.query_graph import build_query_graph
+from parcomp.graph.workload_graph import build_workload_graph
+from parcomp.model.compile import compile_workload
+from tests.random_workloads import random_judged
+
+
+def built(workload, **options):
+    queries = np.flatnonzero(~workload.contradictory())
+    return build_workload_graph(workload, queries, np.ones(len(queries), np.int64), **options)
+
+
+def assert_same_graph(workload, expected):
+    wanted = build_query_graph(compile_workload(expected).compiled).adjacency
+    for mask_values in (0, 3, 10**6):
+        assert np.array_equal(built(workload, mask_values=mask_values).adjacency, wanted)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_interned_predicates_give_the_same_graph(chunk):
+    """1,000 tiny workloads, by masks, by pairs and by both."""
+    draw = np.random.default_rng(chunk)
+    for _ in range(250):
+        workload = random_judged(draw).workload
+        assert_same_graph(workload, workload)
+
+
+@pytest.mark.parametrize("kmax", [1, 2, 3])
+def test_generated_predicates_give_the_graph_of_their_interned_copy(kmax):
+    for seed in range(30):
+        workload = huge_uniform_workload(40, 12, seed, kmax)
+        assert_same_graph(workload, Workload(workload.domain, list(workload)))
+
+
+def test_pairs_in_many_small_portions(monkeypatch):
+    """Portions of pairs and of attributes change nothing, however they are cut."""
+    monkeypatch.setattr(workload_graph, "_PAIRS", 7)
+    monkeypatch.setattr(workload_graph, "_QUESTIONS", 5)
+    for seed in range(5):
+        workload = huge_uniform_workload(130, 20, seed, 2)
+        assert_same_graph(workload, Workload(workload.domain, list(workload)))
+
+
+def test_a_deadline_leaves_pairs_in():
+    """A graph cut short has every edge of the true one."""
+    workload = huge_uniform_workload(130, 20, 0, 2)
+    full, short = built(workload), built(workload, deadline=time.monotonic())
+    assert not (full.adjacency & ~short.adjacency).any()
+    assert short.edge_count == 130 * 129 // 2 > full.edge_count
+
+
+def test_too_many_queries_are_refused(monkeypatch):
+    monkeypatch.setattr(workload_graph, "MAX_VERTICES", 5)
+    with pytest.raises(SizeError, match="6 queries"):
+        built(huge_uniform_workload(6, 5, 0))
