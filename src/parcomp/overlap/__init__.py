@@ -1,0 +1,1 @@
+"""The maximum overlap: reduce, bound, search, certify."""

@@ -1,0 +1,385 @@
+"""A stack of shrinking problems, and the kernels that copy and shrink them.
+
+A *level* holds one problem: attributes with their live values, and queries with a multiplier for each of their slots.
+A *slot* is one (query, attribute) pair.  All levels live in the shared arrays of :class:`Levels`; level ``i`` owns
+a contiguous region of each, so a child is made by copying and a finished level is dropped by forgetting it.
+
+Attribute ``a`` of level ``i`` has ``count[i, a]`` live values (zero: the attribute no longer matters and ``row[i,
+a]`` holds a value for it) and ``slots[i, a]`` slots.  Its values are ``value[value_at[i, a] + j]``, their scores
+``score[value_at[i, a] + j]``.  Its slots are ``slot_at[i, a] + k``; bit ``k & 7`` of the byte ``bits[bits_at[i, a] +
+(k >> 3) * stride[i, a] + j]`` says whether slot ``k`` accepts value ``j``.  Bits beyond the last slot are zero.  Slot
+``s`` belongs to the query ``slot_query[s]`` (numbered within the level), stems from ``slot_term[s]`` and holds the
+multiplier ``multiplier[s] >= 0``.  Query ``q`` of the level has the slots ``slot_of[slot_base + first[query_at + q] :
+slot_base + first[query_at + q + 1]]`` relative to ``slot_base``; its multipliers sum to ``weight << shift`` exactly.
+
+``home[i, q]``, kept only where a proof is recorded (its second dimension is empty otherwise), names for a query of
+the workload that is no longer in the level one of its terms: one that accepts all live values if every row of the
+level satisfies the query, one that rejects them all if no row does, and -1 if the query is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+__all__ = [
+    "BITS_END",
+    "BRANCH",
+    "COMMITTED",
+    "DEAD",
+    "FORCED",
+    "HEAD",
+    "POOL",
+    "POOLED",
+    "QUERIES",
+    "QUERY_AT",
+    "QUERY_END",
+    "SLOT_BASE",
+    "SLOT_END",
+    "VALUE_END",
+    "WHOLE",
+    "Levels",
+    "Scratch",
+    "accepts",
+    "copy_level",
+    "fill_attribute",
+    "has_room",
+    "index_slots",
+    "keep_values",
+    "simplify",
+]
+
+# Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
+# the level's region starts in the query and slot arrays, where it ends in each array, and the attribute being
+# branched on (or -1).
+COMMITTED, QUERIES, QUERY_AT, SLOT_BASE, BITS_END, VALUE_END, SLOT_END, QUERY_END, BRANCH = range(9)
+HEAD = 9
+
+# How many of the best values of an attribute the float rounds look at.
+POOL = 64
+
+# What ``Scratch.query_flag`` says of a query: no row that matters satisfies it, or all do.
+DEAD = np.uint8(1)
+FORCED = np.uint8(2)
+
+# What :func:`copy_level` takes along: all values or the pooled ones.
+WHOLE = np.uint8(0)
+POOLED = np.uint8(1)
+
+
+class Levels(NamedTuple):
+    """The stack of problems; see the module's docstring."""
+
+    count: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
+    bits_at: npt.NDArray[np.int64]
+    value_at: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int64]
+    slot_at: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int32]
+    head: npt.NDArray[np.int64]
+    bits: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.int32]
+    score: npt.NDArray[np.int64]
+    slot_query: npt.NDArray[np.int32]
+    slot_term: npt.NDArray[np.int32]
+    multiplier: npt.NDArray[np.int64]
+    slot_of: npt.NDArray[np.int32]
+    query: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    home: npt.NDArray[np.int32]
+
+
+class Scratch(NamedTuple):
+    """Work space of one problem at a time: ``m`` attributes, ``s`` slots, ``t`` queries.
+
+    ``best[a]`` and ``argmax[a]`` are the highest score of an attribute and its position; ``pool[a, :pooled[a]]`` are
+    the positions of its best values, ``pool_score`` their exact scores and ``pool_accepts[slot, :pooled[a]]`` which
+    of them a slot accepts; ``floor[a]`` is at least the score of every value outside the pool (the lowest integer if
+    there is none).
+    """
+
+    best: npt.NDArray[np.int64]
+    argmax: npt.NDArray[np.int64]
+    pool: npt.NDArray[np.int64]
+    pooled: npt.NDArray[np.int64]
+    pool_score: npt.NDArray[np.int64]
+    floor: npt.NDArray[np.int64]
+    pool_accepts: npt.NDArray[np.uint8]
+    point: npt.NDArray[np.float32]
+    previous: npt.NDArray[np.float32]
+    step: npt.NDArray[np.float32]
+    best_point: npt.NDArray[np.float32]
+    table: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.int64]
+    query_flag: npt.NDArray[np.uint8]
+    slot_flag: npt.NDArray[np.uint8]
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def fill_attribute(words, offsets, masks, size, bits, bits_at, stride):
+    """Write the byte columns of an attribute: slot ``k`` accepts what mask ``masks[k]`` holds."""
+    for k in range(len(masks)):
+        base = bits_at + (k >> 3) * stride
+        one = np.uint8(1 << (k & 7))
+        word_at = offsets[masks[k]]
+        for j in range(size):
+            if (words[word_at + (j >> 6)] >> np.uint64(j & 63)) & np.uint64(1):
+                bits[base + j] |= one
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def index_slots(levels, level):
+    """Rebuild ``first`` and ``slot_of`` from ``slot_query``."""
+    queries = levels.head[level, QUERIES]
+    at = levels.head[level, QUERY_AT]
+    base = levels.head[level, SLOT_BASE]
+    first = levels.first[at : at + queries + 1]
+    first[:] = 0
+    for a in range(levels.count.shape[1]):
+        for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+            first[levels.slot_query[s] + 1] += 1
+    for q in range(queries):
+        first[q + 1] += first[q]
+    for a in range(levels.count.shape[1]):
+        for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+            q = levels.slot_query[s]
+            levels.slot_of[base + first[q]] = s - base
+            first[q] += 1
+    for q in range(queries, 0, -1):
+        first[q] = first[q - 1]
+    first[0] = 0
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def copy_level(levels, source, target, scratch, extent):
+    """Copy a level, or only its pooled values, right behind the region of level ``target - 1``, without gaps."""
+    pooled_only = extent == POOLED
+    bits_end = levels.head[target - 1, BITS_END]
+    value_end = levels.head[target - 1, VALUE_END]
+    slot_end = levels.head[target - 1, SLOT_END]
+    query_end = levels.head[target - 1, QUERY_END]
+    slot_base = slot_end
+    for a in range(levels.count.shape[1]):
+        n = levels.count[source, a]
+        if pooled_only and n:
+            n = scratch.pooled[a]
+        slots = levels.slots[source, a]
+        levels.row[target, a] = levels.row[source, a]
+        levels.count[target, a] = n
+        levels.slots[target, a] = slots
+        levels.stride[target, a] = n
+        levels.bits_at[target, a] = bits_end
+        levels.value_at[target, a] = value_end
+        levels.slot_at[target, a] = slot_end
+        at = levels.value_at[source, a]
+        if pooled_only:
+            for j in range(n):
+                levels.value[value_end + j] = levels.value[at + scratch.pool[a, j]]
+                levels.score[value_end + j] = levels.score[at + scratch.pool[a, j]]
+        else:
+            levels.value[value_end : value_end + n] = levels.value[at : at + n]
+            levels.score[value_end : value_end + n] = levels.score[at : at + n]
+        for g in range((slots + 7) >> 3):
+            at = levels.bits_at[source, a] + g * levels.stride[source, a]
+            if pooled_only:
+                for j in range(n):
+                    levels.bits[bits_end + j] = levels.bits[at + scratch.pool[a, j]]
+            else:
+                levels.bits[bits_end : bits_end + n] = levels.bits[at : at + n]
+            bits_end += n
+        at = levels.slot_at[source, a]
+        levels.slot_query[slot_end : slot_end + slots] = levels.slot_query[at : at + slots]
+        levels.slot_term[slot_end : slot_end + slots] = levels.slot_term[at : at + slots]
+        levels.multiplier[slot_end : slot_end + slots] = levels.multiplier[at : at + slots]
+        value_end += n
+        slot_end += slots
+    queries = levels.head[source, QUERIES]
+    at = levels.head[source, QUERY_AT]
+    levels.query[query_end : query_end + queries] = levels.query[at : at + queries]
+    levels.weight[query_end : query_end + queries] = levels.weight[at : at + queries]
+    levels.head[target, COMMITTED] = levels.head[source, COMMITTED]
+    levels.head[target, QUERIES] = queries
+    levels.head[target, QUERY_AT] = query_end
+    levels.head[target, SLOT_BASE] = slot_base
+    levels.head[target, BITS_END] = bits_end
+    levels.head[target, VALUE_END] = value_end
+    levels.head[target, SLOT_END] = slot_end
+    levels.head[target, QUERY_END] = query_end + queries + 1
+    levels.head[target, BRANCH] = -1
+    levels.home[target] = levels.home[source]
+    index_slots(levels, target)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def keep_values(levels, level, a, kept, size):
+    """Keep the values at the ascending positions ``kept[:size]`` of an attribute."""
+    at = levels.value_at[level, a]
+    for j in range(size):
+        levels.value[at + j] = levels.value[at + kept[j]]
+        levels.score[at + j] = levels.score[at + kept[j]]
+    for g in range((levels.slots[level, a] + 7) >> 3):
+        at = levels.bits_at[level, a] + g * levels.stride[level, a]
+        for j in range(size):
+            levels.bits[at + j] = levels.bits[at + kept[j]]
+    levels.count[level, a] = size
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _keep_slots(levels, level, a, slot_flag):
+    """Drop the flagged slots of an attribute; slots only ever move towards the front, so this works in place."""
+    n = levels.count[level, a]
+    slot_at = levels.slot_at[level, a]
+    stride = levels.stride[level, a]
+    bits_at = levels.bits_at[level, a]
+    base = levels.head[level, SLOT_BASE]
+    size = 0
+    for k in range(levels.slots[level, a]):
+        if slot_flag[slot_at - base + k]:
+            continue
+        if size != k:
+            levels.slot_query[slot_at + size] = levels.slot_query[slot_at + k]
+            levels.slot_term[slot_at + size] = levels.slot_term[slot_at + k]
+            levels.multiplier[slot_at + size] = levels.multiplier[slot_at + k]
+            source = bits_at + (k >> 3) * stride
+            target = bits_at + (size >> 3) * stride
+            down = np.uint8(k & 7)
+            up = np.uint8(size & 7)
+            clear = np.uint8(255 - (1 << (size & 7)))
+            for j in range(n):
+                bit = (levels.bits[source + j] >> down) & np.uint8(1)
+                levels.bits[target + j] = (levels.bits[target + j] & clear) | np.uint8(bit << up)
+        size += 1
+    if size & 7:
+        mask = np.uint8((1 << (size & 7)) - 1)
+        target = bits_at + (size >> 3) * stride
+        for j in range(n):
+            levels.bits[target + j] &= mask
+    levels.slots[level, a] = size
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def simplify(levels, level, scratch):
+    """Bring a level to normal form after values were dropped or queries flagged dead in ``query_flag``.
+
+    A query that some attribute's live values all reject is satisfied by no row of the level and dies.  A slot that
+    accepts all live values constrains nothing and is dropped; its multiplier moves to the query's other slots, and a
+    query without slots is satisfied by every row, so its weight is committed.  An attribute without slots is settled
+    by any live value.
+    """
+    base = levels.head[level, SLOT_BASE]
+    query_at = levels.head[level, QUERY_AT]
+    queries = levels.head[level, QUERIES]
+    flag = scratch.query_flag
+    drop = scratch.slot_flag
+    work = np.int64(0)
+    changed = False
+    tracing = levels.home.shape[1] > 0
+    for a in range(levels.count.shape[1]):
+        n = levels.count[level, a]
+        slots = levels.slots[level, a]
+        slot_at = levels.slot_at[level, a]
+        work += n * (slots >> 5)
+        for g in range((slots + 7) >> 3):
+            at = levels.bits_at[level, a] + g * levels.stride[level, a]
+            every = np.uint8(255)
+            some = np.uint8(0)
+            for j in range(n):
+                every &= levels.bits[at + j]
+                some |= levels.bits[at + j]
+            for k in range(8 * g, min(8 * g + 8, slots)):
+                one = np.uint8(1 << (k & 7))
+                drop[slot_at - base + k] = 1 if every & one else 0
+                if every & one:
+                    changed = True
+                if not some & one:
+                    q = levels.slot_query[slot_at + k]
+                    if tracing and flag[q] != DEAD:
+                        levels.home[level, levels.query[query_at + q]] = levels.slot_term[slot_at + k]
+                    flag[q] = DEAD
+    for q in range(queries):
+        if flag[q] == DEAD:
+            changed = True
+    if not changed:
+        return work
+    # Renumber the queries that stay; ``kept`` maps old numbers to new ones.
+    size = 0
+    for q in range(queries):
+        begin = base + levels.first[query_at + q]
+        end = base + levels.first[query_at + q + 1]
+        weight = levels.weight[query_at + q]
+        loose = np.int64(0)
+        stay = 0
+        dead = flag[q] == DEAD
+        flag[q] = 0
+        for i in range(begin, end):
+            s = levels.slot_of[i]
+            if dead:
+                drop[s] = 1
+            elif drop[s]:
+                loose += levels.multiplier[base + s]
+            else:
+                stay += 1
+        if stay:
+            for i in range(begin, end):
+                s = levels.slot_of[i]
+                if not drop[s]:
+                    share = loose // stay
+                    levels.multiplier[base + s] += share
+                    loose -= share
+                    stay -= 1
+            scratch.kept[q] = size
+            levels.query[query_at + size] = levels.query[query_at + q]
+            levels.weight[query_at + size] = weight
+            size += 1
+        elif not dead:
+            levels.head[level, COMMITTED] += weight
+            if tracing:
+                levels.home[level, levels.query[query_at + q]] = levels.slot_term[base + levels.slot_of[begin]]
+    for a in range(levels.count.shape[1]):
+        slots = levels.slots[level, a]
+        if slots:
+            _keep_slots(levels, level, a, drop)
+            slots = levels.slots[level, a]
+            if slots == 0:
+                levels.row[level, a] = levels.value[levels.value_at[level, a]]
+                levels.count[level, a] = 0
+            slot_at = levels.slot_at[level, a]
+            for s in range(slot_at, slot_at + slots):
+                levels.slot_query[s] = scratch.kept[levels.slot_query[s]]
+            work += levels.count[level, a] * (slots >> 3)
+    levels.head[level, QUERIES] = size
+    index_slots(levels, level)
+    return work
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def accepts(levels, level, a, slot, position):
+    """Whether a slot of attribute ``a`` accepts the live value at ``position``."""
+    k = slot - levels.slot_at[level, a]
+    at = levels.bits_at[level, a] + (k >> 3) * levels.stride[level, a]
+    return (levels.bits[at + position] >> np.uint8(k & 7)) & np.uint8(1)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def has_room(levels, level):
+    """Whether two copies of the level would fit: a probe needs its pooled values and a child of them."""
+    if level + 2 >= levels.head.shape[0]:
+        return False
+    bits = np.int64(0)
+    values = np.int64(0)
+    for a in range(levels.count.shape[1]):
+        bits += levels.count[level, a] * ((levels.slots[level, a] + 7) >> 3)
+        values += levels.count[level, a]
+    slots = levels.head[level, SLOT_END] - levels.head[level, SLOT_BASE]
+    queries = levels.head[level, QUERIES] + 1
+    return (
+        levels.head[level, BITS_END] + 2 * bits <= len(levels.bits)
+        and levels.head[level, VALUE_END] + 2 * values <= len(levels.value)
+        and levels.head[level, SLOT_END] + 2 * slots <= len(levels.slot_query)
+        and levels.head[level, QUERY_END] + 2 * queries <= len(levels.query)
+    )

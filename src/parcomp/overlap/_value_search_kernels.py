@@ -1,0 +1,364 @@
+"""Kernels of the value search: close a level or shrink it, then branch.
+
+All work on the stack of :class:`Levels`.  A search for rows heavier than ``target`` closes a level when no row of it
+is; ``need`` is ``(target + 1) << shift``, the scaled weight that such a row must reach.  What is dropped from a level
+is only ever what cannot be part of such a row, so a search that ends without finding one proves that no row is
+heavier than ``target``.
+
+Where ``Levels.home`` is not empty, each step is written to ``log`` as integers, in the order in which a proof tree is
+read from the root: ``LEAF i`` · ``DROP a i n v…`` (the other values of ``a`` go on, ``v…`` are a leaf) · ``KEEP a i n
+v…`` (the reverse) · ``MISS q i``, ``MEET q i`` (rows that satisfy q, or do not, are a leaf) · ``VALUE a v`` and
+``QUERY q`` (the tree of the child follows, then that of the rest) · ``SHARES x…`` (a multiplier vector, one integer a
+term; the leaves' ``i`` counts these from 0, -1: no row is left).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parcomp.overlap._branching_kernels import choose_branch, enforce
+from parcomp.overlap._level_kernels import (
+    BRANCH,
+    COMMITTED,
+    DEAD,
+    FORCED,
+    QUERIES,
+    QUERY_AT,
+    SLOT_BASE,
+    WHOLE,
+    accepts,
+    copy_level,
+    has_room,
+    keep_values,
+    simplify,
+)
+from parcomp.overlap._splitting_kernels import (
+    load_point,
+    pick_pool,
+    pool_bits,
+    round_multipliers,
+    score_level,
+    smooth_rounds,
+)
+
+__all__ = [
+    "BEST",
+    "DEPTH",
+    "DROP",
+    "KEEP",
+    "LEAF",
+    "LOGGED",
+    "MEET",
+    "MISS",
+    "NODES",
+    "QUERY",
+    "SHARES",
+    "SHIFT",
+    "STATE",
+    "TARGET",
+    "VALUE",
+    "WORK",
+    "search_slice",
+]
+
+# Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
+# found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
+# how much of the log is in use (beyond its length: it was too short) and how many multiplier vectors it holds.
+DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS = range(9)
+STATE = 9
+
+LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
+
+_ROUNDS = np.int64(12)  # typed, as a literal would be compiled for anew
+_MOST_TRIES = 8
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _log(log, state, item):
+    """Append one integer to the log, or only count it if the log is full."""
+    if state[LOGGED] < len(log):
+        log[state[LOGGED]] = item
+    state[LOGGED] += 1
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _log_shares(levels, level, state, log, weights, terms):
+    """Log the multipliers in force as one vector over all terms; return its number.
+
+    Queries that left the level put their whole weight on their home: it counts fully if they are satisfied and not at
+    all if they are dead.
+    """
+    base = levels.head[level, SLOT_BASE]
+    at = levels.head[level, QUERY_AT]
+    vector = np.zeros(terms, np.int64)
+    for q in range(levels.home.shape[1]):
+        if levels.home[level, q] >= 0:
+            vector[levels.home[level, q]] = weights[q] << state[SHIFT]
+    for q in range(levels.head[level, QUERIES]):
+        for i in range(base + levels.first[at + q], base + levels.first[at + q + 1]):
+            s = base + levels.slot_of[i]
+            vector[levels.slot_term[s]] = levels.multiplier[s]
+    _log(log, state, SHARES)
+    for x in vector:
+        _log(log, state, x)
+    state[VECTORS] += 1
+    return state[VECTORS] - 1
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _weigh_best(levels, level, scratch):
+    """The weight that the row of best-scored values satisfies for certain."""
+    flag = scratch.query_flag
+    for a in range(levels.count.shape[1]):
+        if levels.count[level, a]:
+            for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+                if not accepts(levels, level, a, s, scratch.argmax[a]):
+                    flag[levels.slot_query[s]] = 1
+    weight = levels.head[level, COMMITTED]
+    at = levels.head[level, QUERY_AT]
+    for q in range(levels.head[level, QUERIES]):
+        if not flag[q]:
+            weight += levels.weight[at + q]
+        flag[q] = 0
+    return weight
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _drop_values(levels, level, scratch, slack, state, log, vector):
+    """Drop the values whose score is more than ``slack`` below their attribute's best; return how many.
+
+    A row with such a value scores less than bound - slack = need in all, so it is not heavier than the target.
+    ``vector`` numbers the multipliers in the log (negative: nothing is logged).
+    """
+    dropped = 0
+    for a in range(levels.count.shape[1]):
+        n = levels.count[level, a]
+        at = levels.value_at[level, a]
+        least = scratch.best[a] - slack
+        size = 0
+        for j in range(n):
+            scratch.kept[size] = j
+            size += levels.score[at + j] >= least
+        if size == n:
+            continue
+        dropped += n - size
+        if vector >= 0:
+            keeping = 2 * size < n
+            _log(log, state, KEEP if keeping else DROP)
+            _log(log, state, a)
+            _log(log, state, vector)
+            _log(log, state, size if keeping else n - size)
+            for j in range(n):
+                if (levels.score[at + j] >= least) == keeping:
+                    _log(log, state, levels.value[at + j])
+        keep_values(levels, level, a, scratch.kept, size)
+    return dropped
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _any_value_below(levels, level, scratch, slack):
+    """Whether :func:`_drop_values` would drop anything."""
+    for a in range(levels.count.shape[1]):
+        least = scratch.best[a] - slack
+        at = levels.value_at[level, a]
+        for j in range(at, at + levels.count[level, a]):
+            if levels.score[j] < least:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _settle_queries(levels, level, scratch, slack):
+    """Flag queries that a row reaching ``need`` must miss or must satisfy, by the pooled scores; return how many.
+
+    With I and O the best score of an attribute among values that accept and reject the query (``floor`` stands in for
+    values outside the pool), rows that satisfy it score at most bound - Σ (best - I), as it is accepted everywhere.
+    Rows that do not satisfy it lose nothing by not counting it, so they weigh at most bound - Σ (best - max(I - λ,
+    O)).
+    """
+    base = levels.head[level, SLOT_BASE]
+    queries = levels.head[level, QUERIES]
+    lowest = np.int64(-1) << np.int64(62)
+    inside = np.zeros(queries, np.int64)
+    outside = np.zeros(queries, np.int64)
+    cap = slack + 1  # sums stop there, so they cannot overflow
+    for a in range(levels.count.shape[1]):
+        if levels.count[level, a] == 0:
+            continue
+        size = scratch.pooled[a]
+        best = scratch.best[a]
+        for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+            pool_accepts = scratch.pool_accepts[s - base]
+            top_in = scratch.floor[a]
+            top_out = scratch.floor[a]
+            for j in range(size):
+                if pool_accepts[j]:
+                    top_in = max(top_in, scratch.pool_score[a, j])
+                else:
+                    top_out = max(top_out, scratch.pool_score[a, j])
+            q = levels.slot_query[s]
+            top = top_out
+            if top_in == lowest:
+                inside[q] = cap
+            else:
+                inside[q] = min(cap, inside[q] + min(cap, best - top_in))
+                top = max(top, top_in - levels.multiplier[s])
+            outside[q] = min(cap, outside[q] + min(cap, best - top))
+    flagged = 0
+    for q in range(queries):
+        if inside[q] > slack:
+            scratch.query_flag[q] = DEAD
+            flagged += 1
+        elif outside[q] > slack:
+            scratch.query_flag[q] = FORCED
+            flagged += 1
+    return flagged
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _log_settled(levels, level, scratch, state, log, vector):
+    """Log the flagged queries."""
+    at = levels.head[level, QUERY_AT]
+    for q in range(levels.head[level, QUERIES]):
+        if scratch.query_flag[q]:
+            _log(log, state, MISS if scratch.query_flag[q] == DEAD else MEET)
+            _log(log, state, levels.query[at + q])
+            _log(log, state, vector)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _close(levels, state, log, vector):
+    """Log a leaf where a proof is recorded."""
+    if levels.home.shape[1]:
+        _log(log, state, LEAF)
+        _log(log, state, vector)
+    return True
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+    """Bound a level and drop what cannot reach the target; True if nothing remains."""
+    shift = state[SHIFT]
+    tracing = levels.home.shape[1] > 0
+    for a in range(levels.count.shape[1]):
+        if levels.slots[level, a] and levels.count[level, a] == 0:
+            return _close(levels, state, log, -1)
+    state[WORK] += simplify(levels, level, scratch)
+    improved = False
+    while True:
+        need = (state[TARGET] + 1) << shift
+        total, spent = score_level(levels, level, scratch)
+        state[WORK] += spent
+        bound = total + (levels.head[level, COMMITTED] << shift)
+        if bound < need:
+            vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
+            return _close(levels, state, log, vector)
+        weight = _weigh_best(levels, level, scratch)
+        if weight > state[BEST]:
+            state[BEST] = weight
+            state[TARGET] = max(state[TARGET], weight)
+            for a in range(levels.count.shape[1]):
+                best_row[a] = levels.row[level, a]
+                if levels.count[level, a]:
+                    best_row[a] = levels.value[levels.value_at[level, a] + scratch.argmax[a]]
+            continue
+        slack = bound - need
+        vector = np.int64(-1)
+        if tracing and _any_value_below(levels, level, scratch, slack):
+            vector = _log_shares(levels, level, state, log, weights, terms)
+        dropped = _drop_values(levels, level, scratch, slack, state, log, vector)
+        pick_pool(levels, level, scratch)
+        pool_bits(levels, level, scratch)
+        flagged = _settle_queries(levels, level, scratch, slack)
+        state[WORK] += spent  # picking and settling take about as long as scoring
+        if flagged and tracing:
+            if vector < 0:
+                vector = _log_shares(levels, level, state, log, weights, terms)
+            _log_settled(levels, level, scratch, state, log, vector)
+        if flagged and not enforce(levels, level, scratch):
+            scratch.query_flag[: levels.head[level, QUERIES]] = 0
+            return _close(levels, state, log, -1)
+        if flagged or dropped:
+            state[WORK] += simplify(levels, level, scratch)
+        if flagged or levels.head[level, QUERIES] == 0:
+            continue
+        if improved:
+            state[SLACK] = slack
+            return False
+        improved = True
+        if dropped:
+            # Positions and slots have moved; the scores are those of the kept values and good enough to pick a pool by.
+            pick_pool(levels, level, scratch)
+            pool_bits(levels, level, scratch)
+        load_point(levels, level, scratch, shift)
+        goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, COMMITTED])
+        _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, hot, cold, 1.0, goal)
+        state[WORK] += spent
+        round_multipliers(levels, level, scratch, shift)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _branch(levels, level, scratch, state, hot, cold, unit, log):
+    """Move one side of a branching to a child level and keep the other; False if the child has no row.
+
+    An attribute that was branched on is branched on again until it is settled: its values are the children of one node.
+    """
+    tracing = levels.home.shape[1] > 0
+    a = levels.head[level, BRANCH]
+    q = -1
+    if a < 0 or levels.count[level, a] == 0:
+        gap = state[SLACK] / (np.int64(1) << state[SHIFT]) / unit
+        tries = min(_MOST_TRIES, np.int64(gap))
+        a, q, spent = choose_branch(levels, level, scratch, state[SHIFT], hot, cold, unit, tries)
+        state[WORK] += spent
+    copy_level(levels, level, level + 1, scratch, WHOLE)
+    levels.head[level, BRANCH] = a
+    if q >= 0:
+        if tracing:
+            _log(log, state, QUERY)
+            _log(log, state, levels.query[levels.head[level, QUERY_AT] + q])
+        scratch.query_flag[q] = FORCED
+        fits = enforce(levels, level + 1, scratch)
+        scratch.query_flag[q] = DEAD
+        state[WORK] += simplify(levels, level, scratch)
+        if not fits:
+            _close(levels, state, log, -1)
+        return fits
+    at = levels.value_at[level, a]
+    n = levels.count[level, a]
+    best = 0
+    for j in range(1, n):
+        if levels.score[at + j] > levels.score[at + best]:
+            best = j
+    if tracing:
+        _log(log, state, VALUE)
+        _log(log, state, a)
+        _log(log, state, levels.value[at + best])
+    scratch.kept[0] = best
+    keep_values(levels, level + 1, a, scratch.kept, 1)
+    size = 0
+    for j in range(n):
+        scratch.kept[size] = j
+        size += j != best
+    keep_values(levels, level, a, scratch.kept, size)
+    return True
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def search_slice(levels, scratch, state, best_row, limit, hot, cold, unit, log, weights, terms):
+    """Continue the search until the work counter reaches ``limit``; False if the stack is too short to go on.
+
+    ``weights`` and ``terms`` describe the whole workload for the log.  Stops early where the log is full.
+    """
+    while state[DEPTH] > 0 and state[WORK] < limit and state[LOGGED] <= len(log):
+        level = state[DEPTH]
+        if not has_room(levels, level):
+            return False
+        state[NODES] += 1
+        state[WORK] += 1
+        if _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+            state[DEPTH] = level - 1
+        elif _branch(levels, level, scratch, state, hot, cold, unit, log):
+            state[DEPTH] = level + 1
+    return True

@@ -1,0 +1,311 @@
+"""Certificates: a proof of the bracket that :mod:`parcomp.overlap.verify` checks without any of the solvers.
+
+The prover knows the upper end already and looks for a short proof of it: dominated values are dropped, equal queries
+taken together, parts that share no attribute added up, and each part is closed by the first of five that is low enough:
+the plain sum, groups of disjoint queries, multipliers, a fractional cover, a value search that records its cases.
+Beyond a limit of numbers the certificate says that the upper end rests on search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce as union
+from operator import or_
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.graph.coloring import fractional_cover
+from parcomp.graph.query_graph import build_query_graph
+from parcomp.model.compile import Compilation
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.model.notation import write_predicate
+from parcomp.model.predicate import Predicate
+from parcomp.model.workload import Workload
+from parcomp.overlap.engine import solve_within
+from parcomp.overlap.group_cover import group_bound
+from parcomp.overlap.reduce.pipeline import Leaf, Node, Rule, Sum, reduce
+from parcomp.overlap.result import Bracket, WitnessedBracket
+from parcomp.overlap.splitting import Splitting, split
+from parcomp.overlap.value_proof import prove_upper
+from parcomp.overlap.verify import workload_digest
+
+__all__ = ["NUMBER_LIMIT", "certificate", "certificate_by_search"]
+
+NUMBER_LIMIT = 2_000_000
+"""The most numbers in a proof; a longer one is given up."""
+
+_RULES = frozenset(
+    {
+        Rule.MERGE_VALUES,
+        Rule.DROP_DOMINATED_VALUES,
+        Rule.MERGE_QUERIES,
+        Rule.ABSORB_QUERIES,
+        Rule.DROP_ATTRIBUTES,
+        Rule.SPLIT_BY_ATTRIBUTES,
+    }
+)
+"""The reductions that a proof can repeat: dominated values, equal queries, parts that add."""
+
+_PART_WORK = 1 << 27
+"""Word operations spent on bracketing one of several parts."""
+
+
+def certificate(compilation: Compilation, bracket: Bracket) -> dict[str, Any]:
+    """A certificate of the bracket, in whole units of cost; its proof may be ``{"search": true}``."""
+    workload = compilation.workload
+    proof = _Proof(compilation)
+    root = _Case(
+        compilation.compiled,
+        [[position] for position in compilation.queries.tolist()],
+        list(range(compilation.compiled.attribute_count)),
+        list(compilation.codes),
+    )
+    try:
+        for attribute, described in enumerate(workload.domain.attributes.values()):
+            if len(compilation.codes[attribute]) < described.size:
+                proof.keep(attribute, compilation.codes[attribute])
+        proof.close(root, bracket.upper)
+    except _TooLongError:
+        proof.nodes, proof.multipliers = [{"search": True}], []
+    lower, upper = bracket.lower * compilation.unit, bracket.upper * compilation.unit
+    row = compilation.row_codes(bracket.row)
+    return _document(workload, (lower, upper), row) | {"proof": proof.nodes, "multipliers": proof.multipliers}
+
+
+def certificate_by_search(workload: Workload, bracket: WitnessedBracket) -> dict[str, Any]:
+    """A certificate of the row alone: a proof of the upper end needs a compiled workload."""
+    document = _document(workload, (bracket.lower, bracket.upper), bracket.codes)
+    return document | {"proof": [{"search": True}], "multipliers": []}
+
+
+def _document(workload: Workload, bracket: tuple[int, int], codes: Sequence[int]) -> dict[str, Any]:
+    return {
+        "parcomp": "certificate",
+        "workload": workload_digest(workload),
+        "lower": bracket[0],
+        "upper": bracket[1],
+        "row": workload.domain.row(codes),
+    }
+
+
+class _TooLongError(Exception):
+    """The proof exceeds its limits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """A sub-workload and what its queries, attributes and values are in the original workload."""
+
+    compiled: CompiledWorkload
+    queries: list[list[int]]
+    attributes: list[int]
+    codes: list[npt.NDArray[np.int64]]
+
+
+class _Proof:
+    """Nodes in the order of the certificate: a parent is written before its children."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self.multipliers: list[dict[str, Any]] = []
+        self._numbers = 0
+        self._unit = compilation.unit
+        self._weights = compilation.workload.additive_units().tolist()
+        self._attributes = list(compilation.workload.domain.attributes.items())
+
+    def keep(self, attribute: int, codes: npt.NDArray[np.int64]) -> int:
+        """Write that only these values need to be looked at; the node written next is what that leaves to prove."""
+        name, described = self._attributes[attribute]
+        written = self._written(attribute, Predicate.from_codes(described.size, codes))
+        return self._write({"dominated": name, "keep": written, "proof": len(self.nodes) + 1})
+
+    def close(self, case: _Case, target: int) -> int:
+        """Write a proof that the case weighs at most ``target``; return its first node."""
+        problem = reduce(case.compiled, _RULES)
+        return self._reduced(problem.root, case, target)
+
+    def _reduced(self, node: Node, case: _Case, target: int) -> int:
+        first, smaller = self._drop_dominated(node, case)
+        target -= node.reduction.base
+        if isinstance(node, Leaf):
+            below = self._leaf(smaller, target)
+        else:
+            assert isinstance(node, Sum)
+            below = self._sum(node, smaller, target)
+        return below if first is None else first
+
+    def _drop_dominated(self, node: Node, case: _Case) -> tuple[int | None, _Case]:
+        """Write a node for each attribute of which the reduction dropped values; the next node comes after the last."""
+        values, query_of = node.reduction.values, node.reduction.query_of
+        first = None
+        attributes, codes = [-1] * values.pushed_size, [np.zeros(0, np.int64)] * values.pushed_size
+        for index, source in enumerate(values.source.tolist()):
+            table = values.lifted[index]
+            kept = case.codes[index] if table is None else case.codes[index][table]
+            if len(kept) < len(case.codes[index]):
+                number = self.keep(case.attributes[index], kept)
+                first = number if first is None else first
+            if source >= 0:
+                attributes[source], codes[source] = case.attributes[index], kept
+        queries = case.queries
+        if query_of is not None:
+            queries = [[] for _ in range(node.reduction.compiled.query_count)]
+            for position, reduced in enumerate(query_of.tolist()):
+                if reduced >= 0:
+                    queries[reduced] += case.queries[position]
+        return first, _Case(node.reduction.compiled, queries, attributes, codes)
+
+    def _sum(self, node: Sum, case: _Case, target: int) -> int:
+        """Parts that share no attribute, each with a bound of its own; what is not in them counts in full."""
+        cases = [
+            _Case(
+                part.compiled,
+                [case.queries[query] for query in part.queries.tolist()],
+                [case.attributes[attribute] for attribute in part.attributes.tolist()],
+                [case.codes[attribute] for attribute in part.attributes.tolist()],
+            )
+            for part in node.parts
+        ]
+        uppers = [solve_within(part.compiled, _PART_WORK).upper for part in cases]
+        if sum(uppers) > target:
+            raise _TooLongError
+        entry: dict[str, Any] = {"sum": []}
+        number = self._write(entry)
+        held = {query for part in cases for group in part.queries for query in group}
+        rest = [query for query in range(len(self._weights)) if query not in held]
+        entry["sum"].append({"queries": rest, "proof": self._write({"cover": []})})
+        for below, part, upper in zip(node.nodes, cases, uppers, strict=True):
+            members = [query for group in part.queries for query in group]
+            entry["sum"].append({"queries": members, "proof": self._reduced(below, part, upper)})
+        return number
+
+    def _leaf(self, case: _Case, target: int) -> int:
+        compiled = case.compiled
+        if compiled.total <= target:
+            return self._write({"cover": []})
+        bound, groups = group_bound(compiled)
+        if bound <= target:
+            return self._cover(case, zip(groups.multiplier.tolist(), groups, strict=True))
+        splitting = split(compiled)
+        if splitting.bound <= target:
+            return self._splitting(case, splitting)
+        if compiled.query_count <= 4096:
+            cover = fractional_cover(build_query_graph(compiled))
+            if cover.bound <= target:
+                return self._cover(case, zip(cover.multipliers.tolist(), cover.sets, strict=True))
+        tree = prove_upper(compiled, target, size_limit=max(0, NUMBER_LIMIT - self._numbers))
+        if tree is None:
+            raise _TooLongError
+        return self._tree(case, tree)
+
+    def _tree(self, case: _Case, tree: dict[str, Any]) -> int:
+        """The cases of :mod:`~parcomp.overlap.value_proof` in terms of the original workload."""
+        first, shift = len(self.nodes), tree["shift"]
+        vectors = [
+            self._multipliers(case, Splitting(np.array(shares, np.int64), shift, 0, 0))
+            for shares in tree["multipliers"]
+        ]
+        for node in tree["nodes"]:
+            if "attribute" in node:
+                attribute = case.attributes[node["attribute"]]
+                codes = case.codes[node["attribute"]]
+                inside = [
+                    Predicate.from_codes(self._attributes[attribute][1].size, codes[values]) for values in node["sets"]
+                ]
+                rest = ~union(or_, inside, Predicate.contradiction(self._attributes[attribute][1].size))
+                cases = [
+                    {"in": self._written(attribute, predicate), "proof": first + child}
+                    for predicate, child in zip([*inside, rest], node["children"], strict=True)
+                ]
+                self._write({"attribute": self._attributes[attribute][0], "cases": cases})
+            elif "query" in node:
+                queries = case.queries[node["query"]]
+                self._write({"queries": queries, "in": first + node["in"], "out": first + node["out"]})
+            elif node["leaf"] < 0:
+                self._write({"cover": []})
+            else:
+                self._write({"splitting": vectors[node["leaf"]]})
+        return first
+
+    def _cover(self, case: _Case, sets: Iterable[tuple[int, Sequence[int] | npt.NDArray[np.int64]]]) -> int:
+        """One set for each copy of merged queries: equal queries overlap, so no set may hold two of them.
+
+        The copies of a query are laid end to end on the sets that hold it, by their weights, as far as the sets reach.
+        """
+        entries: list[dict[str, Any]] = []
+        left = {
+            query: [self._weights[q] // self._unit for q in case.queries[query]] for query in range(len(case.queries))
+        }
+        turn = dict.fromkeys(left, 0)
+        for multiplier, members in sets:
+            self._cover_set(case, entries, multiplier, [int(member) for member in members], left, turn)
+        return self._write({"cover": entries})
+
+    def _cover_set(
+        self,
+        case: _Case,
+        entries: list[dict[str, Any]],
+        multiplier: int,
+        members: list[int],
+        left: dict[int, list[int]],
+        turn: dict[int, int],
+    ) -> None:
+        while multiplier > 0:
+            for member in members:
+                while turn[member] < len(left[member]) and left[member][turn[member]] == 0:
+                    turn[member] += 1
+            current = {member: turn[member] for member in members if turn[member] < len(left[member])}
+            # The set is used in slices within which every member stays with one of its copies.
+            piece = min([multiplier, *(left[member][copy] for member, copy in current.items())])
+            queries = [case.queries[member][copy] for member, copy in current.items()]
+            self._count(len(queries))
+            entries.append({"weight": piece * self._unit, "queries": queries})
+            for member, copy in current.items():
+                left[member][copy] -= piece
+            multiplier -= piece
+
+    def _splitting(self, case: _Case, splitting: Splitting) -> int:
+        return self._write({"splitting": self._multipliers(case, splitting)})
+
+    def _multipliers(self, case: _Case, splitting: Splitting) -> int:
+        """Multipliers of merged queries are shared out to their copies so that each copy gets its own weight in sum."""
+        compiled = case.compiled
+        scale = 1 << splitting.shift
+        names = [self._attributes[index][0] for index in case.attributes]
+        entries = []
+        for query, copies in enumerate(case.queries):
+            terms = range(int(compiled.start[query]), int(compiled.start[query + 1]))
+            shares = [(names[compiled.mask_attribute[compiled.term[k]]], int(splitting.multipliers[k])) for k in terms]
+            for copy in copies:
+                taken: dict[str, int] = {}
+                wanted = self._weights[copy] // self._unit * scale
+                while wanted and shares:
+                    name, share = shares[0]
+                    used = min(share, wanted)
+                    taken[name] = taken.get(name, 0) + used * self._unit
+                    wanted -= used
+                    shares[0] = (name, share - used)
+                    if share == used:
+                        shares.pop(0)
+                self._count(len(taken) + 1)
+                entries.append([copy, taken])
+        self.multipliers.append({"scale": scale, "queries": entries})
+        return len(self.multipliers) - 1
+
+    def _written(self, attribute: int, predicate: Predicate) -> Any:
+        written = write_predicate(self._attributes[attribute][1], predicate)
+        self._count(len(written) if isinstance(written, list) else 1)
+        return written
+
+    def _write(self, node: dict[str, Any]) -> int:
+        self._count(1)
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def _count(self, numbers: int) -> None:
+        self._numbers += numbers
+        if self._numbers > NUMBER_LIMIT:
+            raise _TooLongError

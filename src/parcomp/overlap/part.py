@@ -1,0 +1,164 @@
+"""Close the bracket of one part that the reductions left: cheap bounds first, then the searches that suit its shape.
+
+All steps count work instead of time, so that equal work gives equal brackets on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from operator import methodcaller
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.graph.query_graph import build_query_graph
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.box_search import BoxSearch
+from parcomp.overlap.enumeration import enumeration_work, heaviest_row
+from parcomp.overlap.group_cover import group_bound
+from parcomp.overlap.helly import has_helly
+from parcomp.overlap.row_search import RowSearch
+from parcomp.overlap.sweep import sweep
+from parcomp.overlap.value_search import ValueSearch
+
+__all__ = ["ALL", "PartSearch", "Search", "Strategy"]
+
+Row = npt.NDArray[np.int32]
+
+_ENUMERATION_WORK = 1 << 20
+"""Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
+
+_GRAPH_LIMIT = 1 << 15
+"""Up to this many queries the query graph is built; box search needs it."""
+
+_PARALLEL_WORK = 1 << 22
+"""From this much work in a slice on, two searches run on two threads; their kernels release the interpreter's lock."""
+
+
+class Strategy(StrEnum):
+    """What can be tried on a part, in this order."""
+
+    EVERY_ROW = "a look at every row"
+    SWEEP = "a sweep over ranges"
+    ROW_SEARCH = "row local search"
+    GROUPS = "groups of disjoint queries"
+    BOX_SEARCH = "box search"
+    VALUE_SEARCH = "value search"
+
+
+ALL = frozenset(Strategy)
+
+
+class Search(Protocol):
+    """A search that can be paused: ``row`` weighs ``lower``, no row weighs more than ``upper``, both at all times."""
+
+    @property
+    def lower(self) -> int:
+        """The weight of ``row``."""
+
+    @property
+    def row(self) -> Row:
+        """The heaviest row found."""
+
+    @property
+    def upper(self) -> int:
+        """The least proven bound."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the bracket is closed."""
+
+    def advance(self, work: int) -> None:
+        """Search on for about ``work`` word operations."""
+
+    def learn(self, lower: int, row: Row, upper: int) -> None:
+        """Take over a heavier row or a lower bound that another search has found."""
+
+
+class PartSearch:
+    """The bracket of one part, closed step by step; ``closed_by`` names what lowered ``upper`` last."""
+
+    def __init__(self, compiled: CompiledWorkload, strategies: Iterable[Strategy] = ALL) -> None:
+        self.compiled = compiled
+        self.lower = int(compiled.weights[compiled.start[1:] == compiled.start[:-1]].sum())
+        self.row: Row = np.zeros(compiled.attribute_count, np.int32)
+        self.upper = compiled.total
+        self.closed_by: Strategy | None = None
+        self.exhausted = False
+        self._strategies = frozenset(strategies)
+        self._steps = self._close()
+        if next(self._steps, _ENDED) is _ENDED:
+            self.exhausted = True
+
+    @property
+    def done(self) -> bool:
+        """Whether the bracket is closed, or nothing is left that could close it further."""
+        return self.exhausted or self.lower >= self.upper
+
+    def advance(self, work: int) -> None:
+        """Work on the bracket for about ``work`` word operations, or finish the step at hand."""
+        try:
+            self._steps.send(work)
+        except StopIteration:
+            self.exhausted = True
+
+    def _close(self) -> Generator[None, int, None]:
+        """Each yield takes the work that the next step may do."""
+        compiled, chosen = self.compiled, self._strategies
+        if self.lower >= self.upper:
+            return
+        work = yield
+        if Strategy.EVERY_ROW in chosen and enumeration_work(compiled) <= _ENUMERATION_WORK:
+            weight, row = heaviest_row(compiled)
+            self._found(weight, row, weight, Strategy.EVERY_ROW)
+            return
+        if Strategy.SWEEP in chosen and compiled.attribute_count <= 2 and (swept := sweep(compiled)) is not None:
+            weight, row = swept
+            self._found(weight, row, weight, Strategy.SWEEP)
+            return
+        if Strategy.ROW_SEARCH in chosen:
+            rows = RowSearch(compiled)
+            rows.advance(work)
+            self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
+        if Strategy.GROUPS in chosen:
+            self._found(self.lower, self.row, group_bound(compiled)[0], Strategy.GROUPS)
+        searches: dict[Strategy, Search] = {}
+        if Strategy.BOX_SEARCH in chosen and compiled.query_count <= _GRAPH_LIMIT and not self.done:
+            work = yield
+            searches[Strategy.BOX_SEARCH] = BoxSearch(compiled, build_query_graph(compiled), self.lower, self.row)
+            self._learn(searches)
+        if Strategy.VALUE_SEARCH in chosen and not self.done and not (searches and has_helly(compiled).all()):
+            work = yield
+            searches[Strategy.VALUE_SEARCH] = ValueSearch(compiled, self.lower, self.row)
+            self._learn(searches)
+        if searches:
+            yield from self._search(searches)
+
+    def _search(self, searches: dict[Strategy, Search]) -> Generator[None, int, None]:
+        """Advance all searches side by side; what one finds the others are told."""
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            while not self.done:
+                work = yield
+                several = len(searches) > 1 and work >= _PARALLEL_WORK
+                each = pool.map if several else map
+                list(each(methodcaller("advance", work), searches.values()))
+                self._learn(searches)
+
+    def _learn(self, searches: dict[Strategy, Search]) -> None:
+        for strategy, search in searches.items():
+            self._found(search.lower, search.row, search.upper, strategy)
+        for search in searches.values():
+            search.learn(self.lower, self.row, self.upper)
+
+    def _found(self, lower: int, row: Row, upper: int, by: Strategy) -> None:
+        if lower > self.lower:
+            self.lower, self.row = lower, row
+        if upper < self.upper:
+            self.upper = upper
+            self.closed_by = by
+
+
+_ENDED = object()

@@ -1,0 +1,379 @@
+"""Kernels of the exact reductions: bit matrices, equal lists, subsets, components.
+
+A *bit matrix* is ``uint64[rows, words]``; column ``c`` of a row is bit ``c & 63`` of word ``c >> 6`` and bits beyond
+the last column are zero.  *Lists* are ragged: list ``i`` is ``item[start[i]:start[i + 1]]``, with ``start`` ascending
+from 0. Labels count from 0 in the order of first occurrence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parcomp.bits import lowest_bit, popcount
+
+__all__ = [
+    "link_by_lists",
+    "link_columns",
+    "link_touching_lists",
+    "maximal_rows",
+    "merge_lists",
+    "rewrite_items",
+    "row_popcounts",
+    "select_lists",
+    "sum_columns",
+    "transpose_bits",
+]
+
+
+@njit(cache=True, nogil=True)
+def _transpose_block(block):  # type: ignore[no-untyped-def]
+    """Transpose 64 words of 64 bits in place, by swapping ever smaller quarters (Warren, Hacker's Delight, 2002)."""
+    shift = np.uint64(32)
+    mask = np.uint64(0xFFFFFFFF)
+    while shift > np.uint64(0):
+        step = np.int64(shift)
+        for i in range(64):
+            if i & step == 0:
+                swap = ((block[i] >> shift) ^ block[i + step]) & mask
+                block[i] ^= swap << shift
+                block[i + step] ^= swap
+        shift = shift >> np.uint64(1)
+        mask = mask ^ (mask << shift)
+
+
+@njit(cache=True, nogil=True)
+def transpose_bits(matrix, columns):  # type: ignore[no-untyped-def]
+    """The bit matrix whose rows are the first ``columns`` columns of ``matrix``."""
+    rows, words = matrix.shape
+    result = np.zeros((columns, (rows + 63) >> 6), np.uint64)
+    block = np.empty(64, np.uint64)
+    for first in range(0, rows, 64):
+        height = min(64, rows - first)
+        for word in range(words):
+            any_bit = np.uint64(0)
+            for i in range(height):
+                block[i] = matrix[first + i, word]
+                any_bit |= block[i]
+            if any_bit == np.uint64(0):
+                continue
+            for i in range(height, 64):
+                block[i] = np.uint64(0)
+            _transpose_block(block)
+            base = word << 6
+            for i in range(min(64, columns - base)):
+                result[base + i, first >> 6] = block[i]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def row_popcounts(matrix):  # type: ignore[no-untyped-def]
+    """The number of ones in each row."""
+    rows, words = matrix.shape
+    count = np.zeros(rows, np.int64)
+    for i in range(rows):
+        total = np.int64(0)
+        for word in range(words):
+            total += popcount(matrix[i, word])
+        count[i] = total
+    return count
+
+
+@njit(cache=True, nogil=True)
+def sum_columns(matrix, weight, columns):  # type: ignore[no-untyped-def]
+    """For each column, the sum of ``weight`` over the rows that have a one there."""
+    rows, words = matrix.shape
+    total = np.zeros(columns, np.int64)
+    for i in range(rows):
+        for word in range(words):
+            bits = matrix[i, word]
+            while bits != np.uint64(0):
+                total[(word << 6) + lowest_bit(bits)] += weight[i]
+                bits &= bits - np.uint64(1)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def merge_lists(start, item):  # type: ignore[no-untyped-def]
+    """Label equal lists alike: ``(label of each list, first list of each label)``.
+
+    Open addressing; the hash only chooses where to look, lists are compared item by item.
+    """
+    lists = len(start) - 1
+    capacity = 64
+    while capacity < 2 * lists:
+        capacity *= 2
+    wrap = np.int64(capacity - 1)
+    slot = np.full(capacity, np.int32(-1), np.int32)
+    label = np.empty(lists, np.int32)
+    first = np.empty(lists, np.int32)
+    labels = np.int32(0)
+    multiplier = np.uint64(0x9E3779B97F4A7C15)
+    half = np.uint64(32)
+    for i in range(lists):
+        begin = start[i]
+        length = start[i + 1] - begin
+        key = np.uint64(length) * multiplier
+        for j in range(length):
+            key = (key ^ np.uint64(item[begin + j])) * multiplier
+            key ^= key >> half
+        place = np.int64(key & np.uint64(wrap))
+        while True:
+            other = slot[place]
+            if other < 0:
+                slot[place] = labels
+                label[i] = labels
+                first[labels] = i
+                labels += np.int32(1)
+                break
+            begin_other = start[first[other]]
+            equal = start[first[other] + 1] - begin_other == length
+            j = 0
+            while equal and j < length:
+                equal = item[begin + j] == item[begin_other + j]
+                j += 1
+            if equal:
+                label[i] = other
+                break
+            place = (place + 1) & wrap
+    return label, first[:labels].copy()
+
+
+@njit(cache=True, nogil=True)
+def rewrite_items(start, item, target):  # type: ignore[no-untyped-def]
+    """Replace each item ``x`` by ``target[x]``, leaving out those with a negative target: ``(start, item)``."""
+    lists = len(start) - 1
+    kept = np.int64(0)
+    for j in range(len(item)):
+        if target[item[j]] >= 0:
+            kept += 1
+    result_start = np.empty(lists + 1, np.int64)
+    result = np.empty(kept, np.int32)
+    end = np.int64(0)
+    result_start[0] = 0
+    for i in range(lists):
+        for j in range(start[i], start[i + 1]):
+            image = target[item[j]]
+            if image >= 0:
+                result[end] = image
+                end += 1
+        result_start[i + 1] = end
+    return result_start, result
+
+
+@njit(cache=True, nogil=True)
+def select_lists(start, item, chosen):  # type: ignore[no-untyped-def]
+    """The lists ``chosen``, in that order: ``(start, item)``."""
+    result_start = np.empty(len(chosen) + 1, np.int64)
+    result_start[0] = 0
+    for i in range(len(chosen)):
+        result_start[i + 1] = result_start[i] + start[chosen[i] + 1] - start[chosen[i]]
+    result = np.empty(result_start[len(chosen)], np.int32)
+    for i in range(len(chosen)):
+        begin = start[chosen[i]]
+        for j in range(result_start[i + 1] - result_start[i]):
+            result[result_start[i] + j] = item[begin + j]
+    return result_start, result
+
+
+@njit(cache=True, nogil=True)
+def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-def]
+    """Find rows that are subsets of other rows: the container of each row.
+
+    ``order`` lists the rows by descending popcount, so that a row can only be contained in an earlier one; ``columns``
+    is the number of columns, which should be sorted by ascending popcount, so that the rarest one of a row is looked at
+    first. ``container[i] == i`` marks a kept row; otherwise ``container[i]`` is a *kept* row that has every one of row
+    ``i``.  For each row, at most ``row_limit`` operations look for a container, among those with most ones first; if
+    none is found by then, the row is kept.
+
+    ``front[b, c]`` holds, for column ``c``, which of the kept rows number ``256 b … 256 b + 255`` have a one there: the
+    containers of a row are the intersection of its columns, 256 candidates at a time.
+    """
+    rows, words = matrix.shape
+    container = np.arange(rows)
+    kept = np.empty(rows, np.int64)
+    kept_count = np.int64(0)
+    front = np.zeros(((rows + 255) >> 8, columns, 4), np.uint64)
+    front_count = np.zeros(columns, np.int64)
+    ones = np.empty(columns, np.int64)
+    zero = np.uint64(0)
+    for position in range(rows):
+        row = order[position]
+        length = 0
+        possible = kept_count > 0
+        for word in range(words):
+            bits = matrix[row, word]
+            while bits != zero:
+                column = (word << 6) + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                ones[length] = column
+                length += 1
+                if front_count[column] == 0:
+                    possible = False
+        if length == 0 and kept_count > 0:
+            # The empty set is in every set.
+            container[row] = kept[0]
+            continue
+        found = np.int64(-1)
+        if possible:
+            work = np.int64(0)
+            for b in range((kept_count + 255) >> 8):
+                first = front[b, ones[0]]
+                c0, c1, c2, c3 = first[0], first[1], first[2], first[3]
+                j = 1
+                while j < length and c0 | c1 | c2 | c3 != zero:
+                    more = front[b, ones[j]]
+                    c0 &= more[0]
+                    c1 &= more[1]
+                    c2 &= more[2]
+                    c3 &= more[3]
+                    j += 1
+                if c0 | c1 | c2 | c3 != zero:
+                    place = b << 8
+                    if c0 != zero:
+                        place += lowest_bit(c0)
+                    elif c1 != zero:
+                        place += 64 + lowest_bit(c1)
+                    elif c2 != zero:
+                        place += 128 + lowest_bit(c2)
+                    else:
+                        place += 192 + lowest_bit(c3)
+                    found = kept[place]
+                    break
+                work += j
+                if work > row_limit:
+                    break
+        if found >= 0:
+            container[row] = found
+            continue
+        bit = np.uint64(1) << np.uint64(kept_count & 63)
+        for j in range(length):
+            front[kept_count >> 8, ones[j], (kept_count >> 6) & 3] |= bit
+            front_count[ones[j]] += 1
+        kept[kept_count] = row
+        kept_count += 1
+    return container
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, x):  # type: ignore[no-untyped-def]
+    """The representative of ``x`` in a union-find forest, halving the path."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+@njit(cache=True, nogil=True)
+def _labels(parent):  # type: ignore[no-untyped-def]
+    """Components of a union-find forest as labels in order of first occurrence: ``(label, count)``."""
+    count = len(parent)
+    label = np.full(count, np.int64(-1))
+    labels = np.int64(0)
+    for x in range(count):
+        root = _root(parent, x)
+        if label[root] < 0:
+            label[root] = labels
+            labels += 1
+        label[x] = label[root]
+    return label, labels
+
+
+@njit(cache=True, nogil=True)
+def link_by_lists(start, item, target, count):  # type: ignore[no-untyped-def]
+    """Components of ``0 … count-1`` where each list links the ``target`` of all its items: ``(label, count)``."""
+    parent = np.arange(count)
+    for i in range(len(start) - 1):
+        if start[i + 1] == start[i]:
+            continue
+        root = _root(parent, target[item[start[i]]])
+        for j in range(start[i] + 1, start[i + 1]):
+            other = _root(parent, target[item[j]])
+            if other != root:
+                parent[other] = root
+    return _labels(parent)
+
+
+@njit(cache=True, nogil=True)
+def link_columns(matrix, columns):  # type: ignore[no-untyped-def]
+    """Components of the columns where each row links all columns in which it has a one: ``(label, count)``."""
+    rows, words = matrix.shape
+    parent = np.arange(columns)
+    left = columns
+    for i in range(rows):
+        root = np.int64(-1)
+        for word in range(words):
+            bits = matrix[i, word]
+            while bits != np.uint64(0):
+                other = _root(parent, (word << 6) + lowest_bit(bits))
+                bits &= bits - np.uint64(1)
+                if root < 0:
+                    root = other
+                elif other != root:
+                    parent[other] = root
+                    left -= 1
+        if left == 1:
+            break
+    return _labels(parent)
+
+
+@njit(cache=True, nogil=True)
+def link_touching_lists(start, item, owner, offset, words, work_limit):  # type: ignore[no-untyped-def]
+    """Components where two lists are joined if their sets meet for every common owner: ``(label, count, finished)``.
+
+    Item ``p`` is a bit set, ``words[offset[p]:offset[p + 1]]``, that belongs to ``owner[p]``; within a list the owners
+    ascend strictly, and sets of one owner have equally many words.  Breadth first over the lists not yet reached, so
+    that dense graphs cost near-linear time.  Beyond ``work_limit`` word operations the labels are meaningless and
+    ``finished`` is false.
+    """
+    lists = len(start) - 1
+    label = np.full(lists, np.int64(-1))
+    unreached = np.arange(lists)
+    left = lists
+    queue = np.empty(lists, np.int64)
+    work = np.int64(0)
+    labels = np.int64(0)
+    while left > 0:
+        left -= 1
+        queue[0] = unreached[left]
+        label[queue[0]] = labels
+        head, tail = 0, 1
+        while head < tail and left > 0:
+            x = queue[head]
+            head += 1
+            rest = 0
+            for position in range(left):
+                y = unreached[position]
+                i, j = start[x], start[y]
+                meets = True
+                while meets and i < start[x + 1] and j < start[y + 1]:
+                    work += 1
+                    if owner[item[i]] < owner[item[j]]:
+                        i += 1
+                    elif owner[item[i]] > owner[item[j]]:
+                        j += 1
+                    else:
+                        if item[i] != item[j]:
+                            a, b = offset[item[i]], offset[item[j]]
+                            length = offset[item[i] + 1] - a
+                            meets = False
+                            for word in range(length):
+                                work += 1
+                                if words[a + word] & words[b + word] != np.uint64(0):
+                                    meets = True
+                                    break
+                        i += 1
+                        j += 1
+                work += 1
+                if meets:
+                    label[y] = labels
+                    queue[tail] = y
+                    tail += 1
+                else:
+                    unreached[rest] = y
+                    rest += 1
+            left = rest
+            if work > work_limit:
+                return label, labels, False
+        labels += 1
+    return label, labels, True

@@ -1,0 +1,86 @@
+"""What a solver says: a bracket around the maximum overlap, and a row that proves its lower end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.model.attribute import Value
+from parcomp.model.workload import QueryId
+
+__all__ = ["Bracket", "MaximumOverlap", "Method", "WitnessedBracket"]
+
+Method: TypeAlias = Literal["auto", "exact", "clique", "chromatic", "brute-force"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bracket:
+    """Bounds around the maximum overlap of a compiled workload: ``row`` weighs ``lower``, no row above ``upper``."""
+
+    lower: int
+    upper: int
+    row: npt.NDArray[np.int32]
+    explanation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WitnessedBracket:
+    """A bracket in units of cost: the row ``codes`` satisfies just the queries ``members``, which weigh ``lower``."""
+
+    lower: int
+    upper: int
+    codes: list[int]
+    members: list[int]
+    explanation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MaximumOverlap:
+    """A bracket [``lower``, ``upper``] around the maximum overlap γ of a workload.
+
+    ``upper`` is proven and is what privacy is charged by; ``lower`` is the weight of ``members``, the queries that
+    the row ``witness`` satisfies.  Both are in the additive unit of the workload's costs (μ² for ``mu``).
+    ``explanation`` says in lines of text which reductions bit and what the bounds come from.
+    """
+
+    queries: int
+    method: Method
+    lower: int | float
+    upper: int | float
+    exact: bool
+    total: int | float
+    witness: dict[str, Value]
+    members: list[QueryId]
+    seconds: float
+    explanation: tuple[str, ...] = field(repr=False)
+    prove: Callable[[], dict[str, Any]] = field(repr=False, compare=False)
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """A proof of the bracket that :func:`parcomp.verify` checks; it is worked out when first asked for."""
+        return self.prove()
+
+    @property
+    def gain(self) -> float:
+        """The utility gain over sequential composition, 1 − upper/total (paper §3.3)."""
+        return 1 - self.upper / self.total if self.total else 0.0
+
+    def as_json(self, workload: str) -> dict[str, Any]:
+        """The answer as the command line's ``--json`` prints it."""
+        return {
+            "workload": workload,
+            "queries": self.queries,
+            "method": self.method,
+            "lower": self.lower,
+            "upper": self.upper,
+            "exact": self.exact,
+            "total": self.total,
+            "gain": self.gain,
+            "witness": self.witness,
+            "members": self.members,
+            "seconds": self.seconds,
+        }

@@ -1,0 +1,194 @@
+"""Certificates hold, and tampered ones do not."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+import parcomp as pc
+from experiments.workloads import uniform_workload
+from parcomp.cli import main
+from parcomp.errors import CertificateError
+from parcomp.overlap import certify
+from parcomp.samples import census_sample, paper_example
+from tests.random_workloads import random_judged
+
+
+def certified(workload, **options):
+    """The answer and its certificate as it comes back from a file."""
+    answer = pc.max_overlap(workload, **options)
+    return answer, json.loads(json.dumps(answer.certificate))
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_certificates_of_random_workloads_verify(chunk):
+    """2,000 workloads: the certificate proves the bracket, and not one unit less."""
+    draw = np.random.default_rng(chunk)
+    for _ in range(250):
+        workload = random_judged(draw).workload
+        answer, certificate = certified(workload)
+        verdict = pc.verify(workload, certificate)
+        assert (verdict.lower, verdict.upper) == (answer.lower, answer.upper)
+        if certificate["upper"]:
+            with pytest.raises(CertificateError):
+                pc.verify(workload, certificate | {"upper": certificate["upper"] - 1})
+            with pytest.raises(CertificateError):
+                pc.verify(workload, certificate | {"lower": certificate["lower"] + 1})
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [census_sample(300, seed=3), uniform_workload(40, 8, 2, seed=2), uniform_workload(30, 20, 3, seed=4)],
+    ids=["census", "uniform 8", "uniform 20"],
+)
+def test_certificates_of_larger_workloads_verify(workload):
+    """Census by a cover, scattered subsets by a tree of cases."""
+    answer, certificate = certified(workload)
+    assert answer.exact
+    assert pc.verify(workload, certificate).exact
+
+
+@pytest.mark.parametrize("method", ["clique", "chromatic"])
+def test_a_bracket_from_another_method_is_certified_as_it_is(method):
+    """The upper end may be loose; the certificate proves that end."""
+    domain = pc.Domain({"x": pc.Categorical([1, 2, 3])})
+    workload = pc.Workload(domain, [domain.query(x=pair) for pair in ([2, 3], [1, 3], [1, 2])])
+    answer, certificate = certified(workload, method=method)
+    assert answer.upper == 3
+    assert pc.verify(workload, certificate).upper == 3
+
+
+def tree():
+    """A workload whose proof divides cases, and its certificate."""
+    workload = uniform_workload(40, 8, 2, seed=2)
+    _, certificate = certified(workload)
+    return workload, certificate
+
+
+def kinds(certificate):
+    """Which kinds of nodes a proof has."""
+    return {next(iter(node)) for node in certificate["proof"]}
+
+
+def test_tampered_certificates_are_refused():
+    """Changed rows, other workloads, dropped cases, moved multipliers, loops: each is found."""
+    workload, certificate = tree()
+    assert {"attribute", "queries"} & kinds(certificate)
+    other = uniform_workload(40, 8, 2, seed=3)
+    with pytest.raises(CertificateError, match="another workload"):
+        pc.verify(other, certificate)
+
+    def refused(change):
+        tampered = copy.deepcopy(certificate)
+        change(tampered)
+        with pytest.raises(CertificateError):
+            pc.verify(workload, tampered)
+
+    def change_row(tampered):
+        name, value = next(iter(tampered["row"].items()))
+        attribute = workload.domain.attributes[name]
+        member = min(pc.max_overlap(workload).members)
+        accepted = workload[member - 1].where()
+        for key in accepted:
+            codes = [
+                c
+                for c in range(workload.domain.attributes[key].size)
+                if c not in dict(workload[member - 1].terms)[workload.domain.index(key)]
+            ]
+            if codes:
+                tampered["row"][key] = workload.domain.attributes[key].value(codes[0])
+        assert attribute is not None
+        assert value is not None
+
+    def drop_case(tampered):
+        for node in tampered["proof"]:
+            if "attribute" in node:
+                node["cases"].pop()
+                return
+            if "queries" in node and "in" in node:
+                node["in"], node["out"] = node["out"], node["in"]
+                return
+
+    def forget_multipliers(tampered):
+        for entry in tampered["multipliers"]:
+            entry["queries"] = entry["queries"][: len(entry["queries"]) // 2]
+        for node in tampered["proof"]:
+            if "cover" in node:
+                node["cover"] = []
+
+    def loop(tampered):
+        for node in tampered["proof"]:
+            if "proof" in node:
+                node["proof"] = 0
+
+    def huge_scale(tampered):
+        for entry in tampered["multipliers"]:
+            entry["scale"] *= 2
+
+    def negative(tampered):
+        for entry in tampered["multipliers"]:
+            for _, shares in entry["queries"]:
+                for name in shares:
+                    shares[name] = -shares[name]
+
+    refused(change_row)
+    refused(drop_case)
+    refused(forget_multipliers)
+    refused(loop)
+    refused(negative)
+    refused(lambda tampered: tampered.update(proof=[{"search": True}]))
+    refused(lambda tampered: tampered.update(proof=[]))
+    refused(lambda tampered: tampered.pop("multipliers"))
+    refused(lambda tampered: tampered.update(row={}))
+    assert certificate["multipliers"]
+    refused(huge_scale)
+
+
+def test_a_false_cover_is_refused():
+    """A set of overlapping queries is no cover set."""
+    workload = paper_example()
+    _, certificate = certified(workload)
+    false = certificate | {"proof": [{"cover": [{"weight": 2 * 10**9, "queries": [0, 1, 2, 3, 4, 5]}]}]}
+    with pytest.raises(CertificateError, match="overlap"):
+        pc.verify(workload, false)
+
+
+def test_a_value_that_is_not_dominated_may_not_be_dropped():
+    """Keeping only some values must be justified."""
+    workload = paper_example()
+    _, certificate = certified(workload)
+    proof = [{"dominated": "postcode", "keep": "C", "proof": 1}, {"cover": []}]
+    with pytest.raises(CertificateError, match="not dominated"):
+        pc.verify(workload, certificate | {"proof": proof})
+
+
+def test_a_proof_beyond_the_limit_says_search(monkeypatch, tmp_path, capsys):
+    """Beyond the limit the certificate claims nothing, and verify exits with an error that says so."""
+    monkeypatch.setattr(certify, "NUMBER_LIMIT", 0)
+    workload = paper_example()
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "six.jsonl")
+    files = ["--domain", str(tmp_path / "domain.json"), str(tmp_path / "six.jsonl")]
+    proof = str(tmp_path / "proof.json")
+    assert main(["overlap", *files, "--certificate", proof]) == 0
+    assert main(["verify", *files, proof]) == 2
+    assert "nothing was run again" in capsys.readouterr().err
+
+
+def test_verify_on_the_command_line(tmp_path, capsys):
+    """Written by ``overlap --certificate``, checked by ``verify``: exit 0 iff it holds."""
+    workload = census_sample(200, seed=5)
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "census.jsonl")
+    files = ["--domain", str(tmp_path / "domain.json"), str(tmp_path / "census.jsonl")]
+    proof = tmp_path / "proof.json"
+    assert main(["overlap", *files, "--certificate", str(proof)]) == 0
+    assert main(["verify", *files, str(proof)]) == 0
+    assert "proven" in capsys.readouterr().out
+    certificate = json.loads(proof.read_text())
+    proof.write_text(json.dumps(certificate | {"upper": certificate["upper"] - 10**9}))
+    assert main(["verify", *files, str(proof)]) == 2
+    proof.write_text("[]")
+    assert main(["verify", *files, str(proof)]) == 2
+    assert capsys.readouterr().err.count("\n") == 2

@@ -1,0 +1,92 @@
+"""The engine as a whole: every combination of its pieces, its deadline, its progress and its interruption."""
+
+import time
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import parcomp as pc
+from experiments.workloads import dense_subsets, max_cut, mycielski
+from parcomp.model.compile import compile_workload
+from parcomp.overlap import engine as engine_module
+from parcomp.overlap.engine import Engine, run, solve_within
+from parcomp.overlap.part import Strategy
+from parcomp.overlap.reduce.pipeline import Rule
+from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
+
+CHUNKS, PER_CHUNK = 50, 1_000
+COMPLETE = {Strategy.BOX_SEARCH, Strategy.VALUE_SEARCH}
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_combination_of_pieces(chunk):
+    """50,000 workloads, rules and strategies on or off: exact is exact, upper never below, rows weigh lower."""
+    draw = np.random.default_rng(chunk)
+    for index in range(PER_CHUNK):
+        compiled = random_workload(chunk * PER_CHUNK + index)
+        truth, _ = heaviest_row(compiled)
+        rules = [rule for rule in Rule if draw.random() < 0.7]
+        strategies = [strategy for strategy in Strategy if draw.random() < 0.6]
+        engine = Engine(compiled, rules, strategies)
+        while engine.advance():
+            bracket = engine.bracket()
+            assert bracket.lower <= truth <= bracket.upper
+        bracket = engine.bracket()
+        assert bracket.lower == row_weight(compiled, bracket.row) <= truth <= bracket.upper
+        if COMPLETE & set(strategies):
+            assert bracket.lower == bracket.upper
+
+
+def test_equal_work_gives_equal_brackets():
+    """Work is counted, not time: two runs within the same work agree, row and all."""
+    compiled = compile_workload(dense_subsets(60, 12, seed=3)).compiled
+    first, second = (solve_within(compiled, 1 << 22) for _ in range(2))
+    assert (first.lower, first.upper) == (second.lower, second.upper)
+    assert np.array_equal(first.row, second.row)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [max_cut(45, nx.gnp_random_graph(45, 0.8, seed=1).edges), mycielski(7), dense_subsets(500, 12, seed=1)],
+    ids=["dense max-cut", "mycielski", "dense subsets"],
+)
+def test_adversarial_input_keeps_its_deadline(workload):
+    """Hard input ends with a proven bracket within a short overrun, and the witness weighs what it says."""
+    pc.max_overlap(workload, time_limit=0.01)
+    began = time.monotonic()
+    answer = pc.max_overlap(workload, time_limit=1.0)
+    assert time.monotonic() - began < 1.0 + 1.0
+    assert answer.lower <= answer.upper <= answer.total
+    assert answer.lower == len(answer.members)
+
+
+def test_progress_reports_a_closing_bracket():
+    """Progress is told brackets that only ever tighten."""
+    told = []
+    workload = dense_subsets(200, 12, seed=2)
+    pc.max_overlap(workload, time_limit=2.0, progress=lambda lower, upper: told.append((lower, upper)))
+    assert told
+    assert all(lower <= upper for lower, upper in told)
+    assert all(a[0] <= b[0] and a[1] >= b[1] for a, b in pairwise(told))
+
+
+def test_interrupt_returns_the_bracket_so_far(monkeypatch):
+    """Ctrl-C ends the search, not the answer."""
+    compiled = compile_workload(dense_subsets(200, 12, seed=2)).compiled
+    engine = Engine(compiled)
+    slices = 0
+
+    def interrupted(self):
+        nonlocal slices
+        slices += 1
+        if slices == 4:
+            raise KeyboardInterrupt
+        return original(self)
+
+    original = engine_module.Engine.advance
+    monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
+    bracket = run(engine, time.monotonic() + 60)
+    assert slices == 4
+    assert bracket.lower == row_weight(compiled, bracket.row) <= bracket.upper < compiled.total
