@@ -1,0 +1,56 @@
+"""The commands together, and the one place where an error becomes an exit code and a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from parcomp.cli.demo import demo
+from parcomp.cli.loss import loss
+from parcomp.cli.overlap import overlap
+from parcomp.cli.plan import plan
+from parcomp.cli.verify import verify
+from parcomp.errors import ParcompError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="parcomp",
+    help="Make the most of parallel composition in differential privacy.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(overlap)
+app.command()(verify)
+app.command()(loss)
+app.command()(plan)
+app.command()(demo)
+
+
+@app.callback()
+def _commands() -> None:
+    """Make the most of parallel composition in differential privacy."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, or 2 with one line on standard error for bad input."""
+    command = typer.main.get_command(app)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        result = command.main(args=arguments or ["--help"], prog_name="parcomp", standalone_mode=False)
+    except (ParcompError, TyperException) as error:
+        message = error.format_message() if isinstance(error, TyperException) else str(error)
+        print(f"parcomp: {' '.join(message.split())}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        print("parcomp: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return 141
+    return result if isinstance(result, int) else 0

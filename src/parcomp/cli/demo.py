@@ -1,0 +1,60 @@
+"""``parcomp demo``: two workloads, what they cost, and their pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parcomp.model.query import Query
+from parcomp.samples import census_sample, paper_example
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Where the pictures and files go.")] = Path("out/demo"),
+) -> None:
+    """Show what overlap is: the paper's six queries, and a sample of a census workload."""
+    from parcomp.cli.plot import save_query_graph  # noqa: PLC0415  numba is slow to import; --help must not wait for it
+    from parcomp.cli.render import print_overlap  # noqa: PLC0415  the same
+    from parcomp.graph.coloring import dsatur  # noqa: PLC0415  the same
+    from parcomp.graph.query_graph import build_query_graph  # noqa: PLC0415  the same
+    from parcomp.model.compile import compile_workload  # noqa: PLC0415  the same
+    from parcomp.overlap.maximum import max_overlap  # noqa: PLC0415  the same
+
+    out.mkdir(parents=True, exist_ok=True)
+    for name, title, workload in (
+        ("paper", "The paper's six queries", paper_example()),
+        ("census", "80 queries on a census", census_sample(80, seed=1)),
+    ):
+        answer = max_overlap(workload)
+        print_overlap(title, answer)
+        graph = build_query_graph(compile_workload(workload).compiled)
+        position = {query_id: number for number, query_id in enumerate(workload.ids)}
+        saved = f"{title}: overlap {answer.upper} of {len(workload)}, saved {answer.gain:.0%}"
+        labels = [f"{name}\n{_label(query)}" for name, query in zip(workload.ids, workload, strict=True)]
+        save_query_graph(
+            out / f"{name}.png", graph, dsatur(graph), [position[member] for member in answer.members], saved, labels
+        )
+        workload.domain.save(out / f"{name}-domain.json")
+        workload.save(out / f"{name}.jsonl")
+        print(f"picture          {out / name}.png\n")
+    print("Try it yourself:")
+    print(f"  .venv/bin/parcomp overlap --domain {out}/census-domain.json {out}/census.jsonl")
+
+
+def _label(query: Query) -> str:
+    return "\n".join(f"{name} {_words(written)}" for name, written in query.where().items())
+
+
+def _words(written: object) -> str:
+    """A predicate in words: ``A or C``, ``not B``, ``20 to 39``."""
+    if isinstance(written, list):
+        return " or ".join(map(_words, written))
+    if isinstance(written, dict):
+        if "not" in written:
+            return f"not {_words(written['not'])}"
+        return " to ".join(str(end) for end in written.values())
+    return str(written)

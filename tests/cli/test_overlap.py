@@ -1,0 +1,93 @@
+"""``parcomp overlap`` as people and programs use it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import parcomp as pc
+from parcomp.cli import main
+from parcomp.samples import paper_example
+
+KEYS = ["workload", "queries", "method", "lower", "upper", "exact", "total", "gain", "witness", "members", "seconds"]
+
+
+@pytest.fixture
+def paper(tmp_path):
+    """The paper's example as files."""
+    workload = paper_example()
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "six.jsonl")
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "clique", "chromatic", "brute-force"])
+def test_json_has_the_promised_keys(paper, capsys, method):
+    """One line of JSON for each workload, with the keys of the contract in order."""
+    path = str(paper / "six.jsonl")
+    assert main(["overlap", "--domain", str(paper / "domain.json"), path, path, "--method", method, "--json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    answer = json.loads(lines[0])
+    assert list(answer) == KEYS
+    assert (answer["workload"], answer["queries"], answer["method"]) == (path, 6, method)
+    assert (answer["lower"], answer["upper"], answer["exact"], answer["total"]) == (3, 3, True, 6)
+    assert answer["gain"] == 0.5
+    assert answer["witness"] == {"postcode": "A", "native": "Y"}
+    assert answer["members"] == ["q1", "q2", "q4"]
+
+
+def test_human_output_names_what_matters(paper, capsys):
+    """The bracket, the saving, the witness and the members are on the screen."""
+    assert main(["overlap", "--domain", str(paper / "domain.json"), str(paper / "six.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    for text in ("maximum overlap", "3  (exact)", "50.0%", "postcode = A, native = Y", "q1, q2, q4"):
+        assert text in shown
+
+
+def test_brute_force_refuses_a_large_domain(tmp_path, capsys):
+    """A method that cannot do it says so in one line and what to do instead; another method can."""
+    domain = pc.Domain({f"a{index}": pc.Integer(0, 9) for index in range(8)})
+    queries = [domain.query({name: value}) for name in domain.names for value in range(10)]
+    domain.save(tmp_path / "domain.json")
+    pc.Workload(domain, queries).save(tmp_path / "points.jsonl")
+    arguments = ["overlap", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "points.jsonl")]
+    assert main([*arguments, "--method", "brute-force"]) == 2
+    assert "another method" in capsys.readouterr().err
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["upper"] == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["overlap"], "WORKLOAD"),
+        (["overlap", "x.jsonl"], "--domain"),
+        (["overlap", "--domain", "d.json", "x.jsonl", "--method", "guess"], "guess"),
+        (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "-1"], "time-limit"),
+        (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "nan"], "time-limit"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_usage_is_one_line(capsys, arguments, expected):
+    """Exit 2 and one line that names the trouble."""
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert expected in error
+
+
+@pytest.mark.parametrize("code", ["import parcomp", "from parcomp.cli import main; main(['--help'])"])
+def test_starting_does_not_import_numba(code):
+    """``import parcomp`` and ``parcomp --help`` stay light."""
+    script = f"import sys\n{code}\nassert 'numba' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def test_every_command_is_documented(capsys):
+    """Each command has help, and the README or the docs mention it."""
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for command in ("overlap", "demo"):
+        assert command in shown
