@@ -151,7 +151,7 @@ def workloads(draw: st.DrawFn, max_queries: int = 30, one_kind: bool = True) -> 
     if one_kind:
         kind = draw(st.sampled_from(COST_KINDS))
         # The square of a larger mu cannot be booked.
-        amount = amounts() if kind != "mu" else amounts().filter(lambda amount: amount < 60_000)
+        amount = amounts() if kind != "mu" else amounts().filter(lambda amount: amount < 10_000)
         one_cost = amount.map(lambda amount: Cost.of(kind, amount))
     else:
         one_cost = costs()

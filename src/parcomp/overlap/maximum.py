@@ -35,8 +35,8 @@ __all__ = ["Progress", "max_overlap"]
 Progress: TypeAlias = Callable[[int | float, int | float], None]
 """Told the bracket (lower, upper) now and then while a search runs."""
 
-_WITNESS_WORK = 2 * 10**7
-"""Word operations spent on a row where only an upper bound was asked for: some 50 ms."""
+_WITNESS_WORK = 500
+"""Word operations for each term and value spent on a row where only an upper bound was asked for."""
 
 
 def max_overlap(
@@ -114,7 +114,8 @@ def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Ca
 
 
 def _with_row(compiled: CompiledWorkload, upper: int, why: str) -> Bracket:
-    lower, row = find_row(compiled, _WITNESS_WORK) if len(compiled.term) else _any_row(compiled)
+    work = _WITNESS_WORK * (len(compiled.term) + int(compiled.sizes.sum(dtype=np.int64)))
+    lower, row = find_row(compiled, work) if len(compiled.term) else _any_row(compiled)
     return Bracket(lower, upper, row, (why,))
 
 
