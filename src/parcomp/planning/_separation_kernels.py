@@ -1,0 +1,153 @@
+"""Kernels that look for heavily covered rows: local search, once within the coverage of each group.
+
+Arrays with the same meaning in every kernel:
+
+``first[a]:first[a + 1]``   the values of attribute ``a`` in ``accepting``
+``accepting[v]``            the groups that accept value ``v``, packed; all values, if they do not constrain it
+``telling[a]``              the groups that constrain attribute ``a``, packed: only they tell its values apart
+``weight[g]``               what group ``g`` costs, at least 0; floats, since a sum only ranks rows here
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parcomp.bits import lowest_bit
+
+__all__ = ["climb", "cover"]
+
+
+@njit(cache=True, nogil=True)
+def _next_random(state):  # type: ignore[no-untyped-def]
+    """The next number of a xorshift generator (Marsaglia 2003) whose word is ``state[0]``."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return np.int64(x >> np.uint64(33))
+
+
+@njit(cache=True, nogil=True)
+def _best_value(a, target, alive, first, accepting, telling, weight):  # type: ignore[no-untyped-def]
+    """The value of ``a`` that ``target`` accepts and that keeps most weight of ``alive``, that weight, and the work."""
+    words = accepting.shape[1]
+    target_word, target_bit = target >> 6, np.uint64(1) << np.uint64(target & 63)
+    best, best_gain = np.int64(-1), -1.0
+    work = np.int64(0)
+    for v in range(first[a], first[a + 1]):
+        work += words
+        if not accepting[v, target_word] & target_bit:
+            continue
+        gain = 0.0
+        for k in range(words):
+            rest = alive[k] & telling[a, k] & accepting[v, k]
+            while rest:
+                gain += weight[(k << 6) + lowest_bit(rest)]
+                work += 1
+                rest &= rest - np.uint64(1)
+        if gain > best_gain:
+            best, best_gain = np.int64(v), gain
+    return best, best_gain, work
+
+
+@njit(cache=True, nogil=True)
+def _soften(a, value, accepting, weight, factor, missed, alive, pull):  # type: ignore[no-untyped-def]
+    """Set ``alive`` to the groups that miss the row at most twice outside ``a``, and ``pull`` to what they count for.
+
+    ``missed[j]`` collects the groups that miss on more than ``j`` attributes.  A group counts for its weight times
+    ``factor`` to the number of its misses.
+    """
+    words = accepting.shape[1]
+    missed[:] = 0
+    for b in range(len(value)):
+        if b == a:
+            continue
+        for k in range(words):
+            rejects = ~accepting[value[b], k]
+            missed[2, k] |= missed[1, k] & rejects
+            missed[1, k] |= missed[0, k] & rejects
+            missed[0, k] |= rejects
+    last = 2 if factor > 0.0 else 0
+    for k in range(words):
+        alive[k] = ~missed[last, k]
+        rest = alive[k]
+        while rest:
+            bit = rest & (~rest + np.uint64(1))
+            rest &= rest - np.uint64(1)
+            g = (k << 6) + lowest_bit(bit)
+            if g >= len(weight):
+                break
+            pull[g] = weight[g]
+            if missed[0, k] & bit:
+                pull[g] *= factor
+                if missed[1, k] & bit:
+                    pull[g] *= factor
+
+
+@njit(cache=True, nogil=True)
+def climb(targets, first, accepting, telling, weight, factors, rows, state, work_limit):  # type: ignore[no-untyped-def]
+    """For each target find a heavy row that it covers, into ``rows``; returns how many were found within the work.
+
+    Attributes are taken in random order.  A row is built greedily, then improved one attribute at a time, a sweep for
+    each of ``factors``: a group that the row misses on other attributes pulls by that factor for each miss.  The last
+    sweeps, with factor 0, count complete groups only.
+    """
+    m = len(first) - 1
+    words = accepting.shape[1]
+    alive = np.empty(words, np.uint64)
+    missed = np.empty((3, words), np.uint64)
+    pull = np.empty(len(weight), np.float64)
+    order = np.arange(m)
+    value = np.empty(m, np.int64)
+    work = np.int64(0)
+    for position in range(len(targets)):
+        if work > work_limit:
+            return position
+        target = targets[position]
+        for i in range(m - 1, 0, -1):
+            j = _next_random(state) % (i + 1)
+            order[i], order[j] = order[j], order[i]
+        alive[:] = ~np.uint64(0)
+        for i in range(m):
+            a = order[i]
+            value[a], _, spent = _best_value(a, target, alive, first, accepting, telling, weight)
+            work += spent
+            for k in range(words):
+                alive[k] &= accepting[value[a], k]
+        for sweep in range(len(factors)):
+            changed = False
+            for i in range(m):
+                a = order[i]
+                _soften(a, value, accepting, weight, factors[sweep], missed, alive, pull)
+                before = 0.0
+                for k in range(words):
+                    rest = alive[k] & telling[a, k] & accepting[value[a], k]
+                    while rest:
+                        before += pull[(k << 6) + lowest_bit(rest)]
+                        rest &= rest - np.uint64(1)
+                best, gain, spent = _best_value(a, target, alive, first, accepting, telling, pull)
+                work += spent + m * words
+                if gain > before * (1 + 1e-12):
+                    value[a] = best
+                    changed = True
+            if not changed and factors[sweep] == 0.0:
+                break
+        for a in range(m):
+            rows[position, a] = value[a] - first[a]
+    return len(targets)
+
+
+@njit(cache=True, nogil=True)
+def cover(rows, first, accepting, covered):  # type: ignore[no-untyped-def]
+    """Set ``covered[r, g]`` where row ``rows[r]`` covers group ``g``."""
+    words = accepting.shape[1]
+    alive = np.empty(words, np.uint64)
+    for r in range(len(rows)):
+        alive[:] = ~np.uint64(0)
+        for a in range(rows.shape[1]):
+            for k in range(words):
+                alive[k] &= accepting[first[a] + rows[r, a], k]
+        for g in range(covered.shape[1]):
+            covered[r, g] = (alive[g >> 6] >> np.uint64(g & 63)) & np.uint64(1) != np.uint64(0)

@@ -1,0 +1,76 @@
+"""Expected absolute errors of the noise that a cost buys, and the cost that an expected error needs.
+
+Counts get discrete noise (DESIGN §3): under pure differential privacy discrete Laplace noise, under zCDP and Gaussian
+differential privacy discrete Gaussian noise.  Costs are in the additive units of the measure.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
+from parcomp.errors import CostError
+from parcomp.planning.utility import expected_error
+from parcomp.privacy.measures import Measure
+from parcomp.privacy.mechanisms import laplace_scale, sigma_for_mu, sigma_for_rho
+
+__all__ = ["costs_for_errors", "error_exponent", "expected_errors", "parameter_units"]
+
+Floats = npt.NDArray[np.float64]
+Units = npt.NDArray[np.int64]
+
+_LARGEST_COST = 1_000.0
+"""The additive cost beyond which noise is as good as none, and its scale too small to be worked out."""
+
+
+def error_exponent(measure: Measure) -> float:
+    """The p for which expected errors fall as cost^(−p), up to the effect of rounding noise to integers."""
+    return 1.0 if measure.name == "pure" else 0.5
+
+
+def parameter_units(measure: Measure, units: Units) -> Units:
+    """Additive units in units of the measure's parameter; a root is rounded down, so that its square is no more."""
+    if measure.power == 1:
+        return units
+    distinct, which = np.unique(units, return_inverse=True)
+    return np.array([math.isqrt(one * UNITS_PER_ONE) for one in distinct.tolist()], np.int64)[which]
+
+
+def expected_errors(measure: Measure, units: Units) -> Floats:
+    """The expected absolute error of a count at each cost, in additive units of at least 1.
+
+    >>> from parcomp.privacy.measures import PURE, ZCDP
+    >>> expected_errors(PURE, np.array([10**8])).round(3), expected_errors(ZCDP, np.array([5 * 10**6])).round(3)
+    (array([9.983]), array([7.972]))
+    """
+    distinct, which = np.unique(units, return_inverse=True)
+    parameter = parameter_units(measure, distinct) / UNITS_PER_ONE
+    match measure.name:
+        case "pure":
+            errors = expected_error("discrete-laplace", laplace_scale(np.minimum(parameter, _LARGEST_COST)))
+        case "zcdp":
+            errors = expected_error("discrete-gaussian", sigma_for_rho(np.minimum(parameter, _LARGEST_COST)))
+        case "gdp":
+            errors = expected_error("discrete-gaussian", sigma_for_mu(np.minimum(parameter, math.sqrt(_LARGEST_COST))))
+    return errors[which]
+
+
+def costs_for_errors(measure: Measure, errors: Floats) -> Units:
+    """The least cost, in additive units, at which the expected absolute error is at most each of ``errors``.
+
+    >>> from parcomp.privacy.measures import PURE
+    >>> costs_for_errors(PURE, np.array([20.0]))
+    array([49979190])
+    """
+    low = np.zeros(len(errors), np.int64)
+    high = np.full(len(errors), min(MAX_UNITS, int(_LARGEST_COST) * UNITS_PER_ONE))
+    if len(errors) and (expected_errors(measure, high) > errors).any():
+        raise CostError(f"no cost that can be booked brings the expected error down to {float(errors.min()):g}")
+    while (open_ := high - low > 1).any():
+        middle = np.where(open_, (low + high) // 2, high)
+        met = expected_errors(measure, middle) <= errors
+        low, high = np.where(open_ & ~met, middle, low), np.where(open_ & met, middle, high)
+    return high

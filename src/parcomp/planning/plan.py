@@ -1,0 +1,324 @@
+"""Plans: what each query should cost so that a given budget buys the least noise (DESIGN §3, "Allocation").
+
+The paper spends the same on every query, B/γ.  Most rows are then covered by less than the budget.  A plan lets every
+query cost as much as the rows that it covers can bear, balanced so that the mean or the worst expected error is
+least.  Whatever the objective, the costs are whole units that add up to no more than the budget on any possible row,
+which is proven in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, amount_of
+from parcomp.errors import CostError, ParcompError, WorkloadError, shown
+from parcomp.model.workload import QueryId, Workload
+from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
+from parcomp.planning.expected_error import costs_for_errors, error_exponent, expected_errors, parameter_units
+from parcomp.planning.filling import least_worst_error, same_for_all
+from parcomp.planning.fit import Units, weigh
+from parcomp.planning.interior_point import least_total_error
+from parcomp.planning.problem import AllocationProblem, Floats, allocation_problem
+from parcomp.planning.rows import RowSource, row_source
+from parcomp.privacy.measures import Measure, MeasureName, find_measure
+
+__all__ = ["Objective", "Plan", "Progress", "plan", "required_budget"]
+
+Objective: TypeAlias = Literal["mean", "max", "uniform"]
+PerQuery: TypeAlias = float | Sequence[float | None] | Mapping[QueryId, float]
+"""One number for all queries, one for each in order (None: none), or some by id."""
+Progress: TypeAlias = Callable[[int, float], None]
+"""Told the number of each round and by how much of the budget its heaviest row is covered."""
+
+_SOLVERS: Final[dict[Objective, PoolSolver]] = {
+    "mean": least_total_error,
+    "max": least_worst_error,
+    "uniform": same_for_all,
+}
+_BASELINE_SHARE = 0.2
+"""The part of the time that may go into γ, of which only the uniform plan's error depends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What each query costs and how large its error will be.
+
+    ``units`` are in the measure's additive unit, 0 for contradictions: their answer is 0 without noise.  No row costs
+    more than ``loss_units``, which is proven and at most ``budget_units``.  Mean errors are weighted by importance
+    where it was given; ``uniform_mean_error`` is that of one cost for all, budget/γ (paper §3), and
+    ``sequential_mean_error`` that of budget/t.  ``gap`` bounds how far the objective is from the optimum, as a
+    fraction, for errors that fall as a power of the cost; None where no bound was found.
+    """
+
+    workload: Workload
+    measure: Measure
+    objective: Objective
+    budget_units: int
+    units: Units
+    expected_error: Floats
+    mean_error: float
+    uniform_mean_error: float
+    sequential_mean_error: float
+    loss_units: int
+    gap: float | None
+    rounds: int
+    seconds: float
+
+    @property
+    def costs(self) -> list[int | float]:
+        """What each query costs, in the measure's parameter: ε, ρ or μ."""
+        return [amount_of(units) for units in self._parameter_units().tolist()]
+
+    @property
+    def loss(self) -> int | float:
+        """What the whole workload spends, in the measure's parameter."""
+        if self.measure.power == 1:
+            return amount_of(self.loss_units)
+        # Rounded up; as budget_units is at most the squared budget, this is at most the budget.
+        square = self.loss_units * UNITS_PER_ONE
+        return amount_of(math.isqrt(square - 1) + 1 if square else 0)
+
+    @property
+    def worst_error(self) -> float:
+        """The largest expected error."""
+        return float(self.expected_error.max(initial=0.0))
+
+    def priced(self) -> Workload:
+        """The workload with the plan's costs; a contradiction costs one unit, which no row ever pays."""
+        return self.workload.with_costs(np.maximum(self._parameter_units(), 1), self.measure.parameter)
+
+    def _parameter_units(self) -> Units:
+        return parameter_units(self.measure, self.units)
+
+
+def plan(
+    workload: Workload,
+    budget: Amount | None,
+    measure: MeasureName = "pure",
+    objective: Objective = "mean",
+    *,
+    importance: PerQuery | None = None,
+    ceilings: PerQuery | None = None,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> Plan:
+    """Share a budget among the queries of a workload; the costs that they have play no part.
+
+    ``mean`` has the least mean expected absolute error, ``max`` the least worst one (then the least second worst, and
+    so on), ``uniform`` the same cost for all.  ``importance`` weighs the errors; ``ceilings`` are expected errors that
+    must not be exceeded.  Without a budget (None), the plan takes the least one that keeps the ceilings.  When the time
+    is up, the plan fits the budget as well, but may be further from the optimum.
+
+    >>> import parcomp as pc
+    >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"]), "age": pc.Integer(0, 119)})
+    >>> queries = [domain.query(sex="F"), domain.query(sex="M"), domain.query(sex="F", age=pc.between(20, 39))]
+    >>> result = plan(pc.Workload(domain, queries), budget=1)
+    >>> result.costs, result.loss
+    ([0.5, 1, 0.5], 1)
+    """
+    began = time.monotonic()
+    found = find_measure(measure)
+    if objective not in get_args(Objective):
+        raise ParcompError(f"unknown objective {shown(objective)}; there are {', '.join(get_args(Objective))}")
+    if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
+        raise ParcompError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
+    if budget is None and ceilings is None:
+        raise CostError("a plan needs a budget, or ceilings of the expected error from which a budget follows")
+    if importance is not None and objective == "uniform":
+        raise ParcompError("the uniform plan takes no importance: all queries cost the same")
+    _check_kinds(workload, found)
+    weights = np.ones(len(workload)) if importance is None else _weights(workload, importance)
+    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, found)
+    units = None if budget is None else found.budget_down(budget)
+    problem = allocation_problem(workload, weights, least, units or 1)
+    source = row_source(problem.reduced)
+    deadline = began + time_limit
+    needed = _needed(problem, source, began + _BASELINE_SHARE * time_limit)
+    if units is not None and needed > units:
+        raise CostError(
+            f"a budget of {shown(budget)} does not keep the ceilings; {_parameter_text(found, needed)} would do"
+        )
+    problem = replace(problem, budget=needed if units is None else units)
+    if not len(problem.queries):
+        return _finished(workload, problem, found, objective, None, 1, began, weights)
+    exponent = error_exponent(found)
+    tell = progress if progress is not None else _tell_nobody
+    baseline = time.monotonic()
+    gamma = weigh(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
+    proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
+    if objective == "uniform" and not needed:
+        same = problem.budget // gamma.upper
+        fitted = Fitted(np.full(len(problem.count), same), gamma.upper * same, math.inf, 0)
+    else:
+        fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, deadline, tell)
+        fitted = _no_worse_than_uniform(problem, objective, fitted, gamma.upper, exponent)
+    if int(fitted.units.min()) < 1:
+        raise CostError(
+            f"the budget is too small for {len(workload):,} queries: one of them would cost less than a unit of 1e-9"
+            if not needed
+            else "the ceilings take the whole budget where a query without one is; give it a ceiling, or more budget"
+        )
+    return _finished(workload, problem, found, objective, fitted, gamma.upper, began, weights)
+
+
+def required_budget(
+    workload: Workload, ceilings: PerQuery, measure: MeasureName = "pure", *, time_limit: float = 60.0
+) -> int | float:
+    """The least budget, in the measure's parameter, within which no expected error exceeds its ceiling.
+
+    Each query must cost at least what its ceiling asks for, and that is enough: the budget is the maximum overlap of
+    these costs (its proven upper bound where time runs out).
+
+    >>> import parcomp as pc
+    >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
+    >>> required_budget(pc.Workload(domain, [domain.query(sex="F"), domain.query(sex="M")]), ceilings=20)
+    0.04997919
+    """
+    found = find_measure(measure)
+    _check_kinds(workload, found)
+    least = _least_units(workload, ceilings, found)
+    problem = allocation_problem(workload, np.ones(len(workload)), least, 1)
+    needed = _needed(problem, row_source(problem.reduced), time.monotonic() + time_limit)
+    return found.parameter_up(needed)
+
+
+def _needed(problem: AllocationProblem, source: RowSource, deadline: float) -> int:
+    """What the least costs spend together."""
+    if not problem.least_units.any():
+        return 0
+    return weigh(problem, source, problem.least_units, deadline).upper
+
+
+def _finished(
+    workload: Workload,
+    problem: AllocationProblem,
+    measure: Measure,
+    objective: Objective,
+    fitted: Fitted | None,
+    gamma: int,
+    began: float,
+    weights: Floats,
+) -> Plan:
+    """The plan of fitted costs, None where all queries are contradictions, beside the errors of the simpler plans."""
+    units = np.zeros(len(workload), np.int64)
+    errors = np.zeros(len(workload))
+    means = [0.0, 0.0, 0.0]
+    gap = None
+    if fitted is not None:
+        units[problem.queries] = _booked(measure, fitted.units)[problem.class_of]
+        errors[problem.queries] = expected_errors(measure, units[problem.queries])
+        covered = float(weights[problem.queries].sum() / weights.sum())
+        same = expected_errors(
+            measure, np.maximum(1, np.array([problem.budget // gamma, problem.budget // len(problem.queries)]))
+        )
+        means = [float(weights @ errors / weights.sum()), *(same * covered).tolist()]
+        gap = _gap(problem, objective, fitted, error_exponent(measure))
+    return Plan(
+        workload=workload,
+        measure=measure,
+        objective=objective,
+        budget_units=problem.budget,
+        units=units,
+        expected_error=errors,
+        mean_error=means[0],
+        uniform_mean_error=means[1],
+        sequential_mean_error=means[2],
+        loss_units=0 if fitted is None else fitted.upper,
+        gap=gap,
+        rounds=0 if fitted is None else fitted.rounds,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _value(problem: AllocationProblem, objective: Objective, units: Units, exponent: float) -> float:
+    """The objective, for errors that fall as a power of the cost."""
+    each = problem.importance * (np.maximum(units, 1e-9) / problem.budget) ** -exponent
+    return float(problem.count @ each) if objective == "mean" else float(each.max())
+
+
+def _no_worse_than_uniform(
+    problem: AllocationProblem, objective: Objective, fitted: Fitted, gamma: int, exponent: float
+) -> Fitted:
+    """The uniform plan if it is better: where time ran out, more may be known of its heaviest row."""
+    same = np.full(len(problem.count), problem.budget // gamma)
+    if (problem.least_units > same).any():
+        return fitted
+    # The uniform plan has the least worst error by itself, but leaves the rest as bad: a little more is worth it.
+    allowance = 1.01 if objective == "max" else 1.0
+    if _value(problem, objective, fitted.units, exponent) <= allowance * _value(problem, objective, same, exponent):
+        return fitted
+    return replace(fitted, units=same, upper=gamma * (problem.budget // gamma))
+
+
+def _gap(problem: AllocationProblem, objective: Objective, fitted: Fitted, exponent: float) -> float | None:
+    if objective == "uniform" or not 0 < fitted.bound < math.inf:
+        return None
+    return max(0.0, _value(problem, objective, fitted.units, exponent) / fitted.bound - 1)
+
+
+def _check_kinds(workload: Workload, measure: Measure) -> None:
+    """Costs are replaced, but costs of another measure show that the wrong measure was asked for."""
+    wrong = [COST_KINDS[kind] for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist()]
+    wrong = [kind for kind in wrong if kind not in ("weight", measure.parameter)]
+    if wrong:
+        raise WorkloadError(
+            f"the queries state their costs in {' and '.join(wrong)}; "
+            f"a plan under {measure.name} is in {measure.parameter}"
+        )
+
+
+def _per_query(workload: Workload, given: PerQuery, what: str) -> list[float | None]:
+    """One entry for each query, None where nothing was given."""
+    if isinstance(given, Mapping):
+        unknown = [query_id for query_id in given if query_id not in set(workload.ids)]
+        if unknown:
+            raise WorkloadError(f"{what} is given for {shown(unknown[0])}, which is the id of no query")
+        entries: list[float | None] = [given.get(query_id) for query_id in workload.ids]
+    elif isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+        entries = list(given)
+        if len(entries) != len(workload):
+            raise WorkloadError(f"{what} is given for {len(entries):,} queries, but there are {len(workload):,}")
+    else:
+        entries = [given] * len(workload)
+    for entry in entries:
+        if entry is None:
+            continue
+        number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
+        if not number or not 0 < entry < math.inf:
+            raise ParcompError(f"{what} must be a positive number, not {shown(entry)}")
+    return entries
+
+
+def _weights(workload: Workload, importance: PerQuery) -> Floats:
+    return np.array([1.0 if one is None else float(one) for one in _per_query(workload, importance, "importance")])
+
+
+def _least_units(workload: Workload, ceilings: PerQuery, measure: Measure) -> Units:
+    errors = np.array([np.inf if one is None else float(one) for one in _per_query(workload, ceilings, "a ceiling")])
+    distinct, which = np.unique(errors, return_inverse=True)
+    bounded = np.isfinite(distinct)
+    least = np.zeros(len(distinct), np.int64)
+    least[bounded] = costs_for_errors(measure, distinct[bounded])
+    return least[which]
+
+
+def _booked(measure: Measure, units: Units) -> Units:
+    """The additive units that are left after the parameter was rounded down to whole units: no more than before."""
+    if measure.power == 1:
+        return units
+    roots = parameter_units(measure, units)
+    return np.array([-(-root * root // UNITS_PER_ONE) for root in roots.tolist()], np.int64)
+
+
+def _parameter_text(measure: Measure, units: int) -> str:
+    return f"{measure.symbol} = {measure.parameter_up(units):.9g}"
+
+
+def _tell_nobody(rounds: int, heaviest: float) -> None:
+    pass

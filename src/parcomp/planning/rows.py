@@ -1,0 +1,159 @@
+"""The rows that a plan must respect: written out where they are few, looked for where they are many.
+
+A plan is worked out on a pool of rows.  What a *row source* adds to the pool are rows that the costs at hand cover
+too much: for each group of queries the heaviest row that it covers, exactly if all rows are written out and by local
+search otherwise.  Whether any row is left is for the overlap engine to say; a source that is not ``complete`` only
+makes the pool grow quickly.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.bits import word_count
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap import _enumeration_kernels as enumeration
+from parcomp.planning import _separation_kernels as kernels
+
+__all__ = ["EveryRow", "RowSource", "SearchedRows", "row_source"]
+
+Floats = npt.NDArray[np.float64]
+Cover = npt.NDArray[np.bool_]
+"""Which groups each row covers, a line for each row."""
+
+_WRITTEN_OUT = 1 << 24
+"""Rows are written out while rows times groups stay below this."""
+
+_WORK = 1 << 26
+"""Word operations that one round of local search may take: some 50 ms."""
+
+_FACTORS = np.array([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
+"""How much a group that a row just misses pulls, sweep by sweep of the local search."""
+
+
+class RowSource(Protocol):
+    """Where rows come from."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether :meth:`heavy` never misses the heaviest row."""
+
+    def first(self) -> Cover:
+        """Rows that together cover every group."""
+
+    def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
+        """Heavy rows at the given cost of each group, and what each of them is covered by."""
+
+
+def row_source(compiled: CompiledWorkload) -> RowSource:
+    """All rows where they are few enough, else a search; each query of ``compiled`` is a group."""
+    rows = float(np.prod(compiled.sizes.astype(np.float64)))
+    return EveryRow(compiled) if rows * max(1, compiled.query_count) <= _WRITTEN_OUT else SearchedRows(compiled)
+
+
+class EveryRow:
+    """All rows, written out."""
+
+    complete = True
+
+    def __init__(self, compiled: CompiledWorkload) -> None:
+        grid = np.indices(tuple(compiled.sizes.tolist()), np.int32).reshape(compiled.attribute_count, -1).T
+        self.rows = _distinct(_Acceptance(compiled).cover(np.ascontiguousarray(grid)))
+        self._covered = self.rows.astype(np.float64)
+
+    def first(self) -> Cover:
+        """For each group the row that most groups cover with it."""
+        return self.heavy(np.ones(self.rows.shape[1]))[0]
+
+    def weigh(self, units: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What each row costs, exactly, given what each group does."""
+        return np.array([units[row].sum() for row in self.rows], np.int64)
+
+    def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
+        """For each group the heaviest row that it covers."""
+        load = self._covered @ cost
+        # A single pass over the rows from light to heavy would do; a product of the whole is quicker in numpy.
+        heaviest = np.unique((self._covered * load[:, None]).argmax(axis=0))
+        return self.rows[heaviest], load[heaviest]
+
+
+class SearchedRows:
+    """Rows found by local search."""
+
+    complete = False
+
+    def __init__(self, compiled: CompiledWorkload, seed: int = 1) -> None:
+        self._acceptance = _Acceptance(compiled)
+        self._state = np.array([(2 * seed + 1) * 0x2545F4914F6CDD1D % 2**63], np.uint64)
+        self._groups = compiled.query_count
+        self._next = 0
+
+    def first(self) -> Cover:
+        """For each group a row that many groups cover with it."""
+        return self._search(np.ones(self._groups), np.arange(self._groups), 1 << 62)
+
+    def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
+        """Heavy rows of as many groups as the work allows, taken in turn."""
+        targets = np.roll(np.arange(self._groups), -self._next)
+        cover = self._search(cost, targets, _WORK)
+        return cover, cover.astype(np.float64) @ cost
+
+    def _search(self, cost: Floats, targets: npt.NDArray[np.int64], work: int) -> Cover:
+        acceptance = self._acceptance
+        rows = np.zeros((len(targets), len(acceptance.first) - 1), np.int32)
+        found = kernels.climb(
+            targets,
+            acceptance.first,
+            acceptance.accepting,
+            acceptance.telling,
+            cost,
+            _FACTORS,
+            rows,
+            self._state,
+            work,
+        )
+        self._next = (self._next + found) % max(1, self._groups)
+        return _distinct(acceptance.cover(rows[:found]))
+
+
+class _Acceptance:
+    """Which groups accept each value, as bits."""
+
+    def __init__(self, compiled: CompiledWorkload) -> None:
+        self.groups = compiled.query_count
+        self.first = np.concatenate(([0], np.cumsum(compiled.sizes, dtype=np.int64)))
+        words = word_count(self.groups)
+        self.accepting = np.full((int(self.first[-1]), words), ~np.uint64(0))
+        enumeration.fill_accepting(
+            compiled.start,
+            compiled.term,
+            compiled.mask_attribute,
+            compiled.mask_offset,
+            compiled.mask_words,
+            compiled.sizes,
+            self.first,
+            self.accepting,
+        )
+        # Bits beyond the last group are never cleared, so that they tell nothing apart.
+        self.telling = np.zeros((compiled.attribute_count, words), np.uint64)
+        for attribute in range(compiled.attribute_count):
+            values = self.accepting[self.first[attribute] : self.first[attribute + 1]]
+            self.telling[attribute] = ~np.bitwise_and.reduce(values, axis=0)
+
+    def cover(self, rows: npt.NDArray[np.int32]) -> Cover:
+        """Which groups each row covers."""
+        covered = np.zeros((len(rows), self.groups), np.bool_)
+        kernels.cover(rows, self.first, self.accepting, covered)
+        return covered
+
+
+def _distinct(cover: Cover) -> Cover:
+    """Each line once."""
+    if not cover.size:
+        return cover[:1]
+    packed = np.ascontiguousarray(np.packbits(cover, axis=1))
+    _, first = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
+    return cover[np.sort(first)]

@@ -1,0 +1,178 @@
+"""From one guarantee to another, always in the sound direction.
+
+Every answer is rounded outward by the margin of :mod:`parcomp.privacy.rounding` (10⁻¹⁰, relative) or is at most 10⁻⁹
+above the optimum of a one-dimensional search whose every point is valid.
+
+* pure ε → zCDP: ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4).
+* pure ε → Rényi: the divergence of randomized response, which dominates every ε-DP mechanism.
+* zCDP ρ → Rényi: α·ρ, by definition.
+* GDP μ → Rényi and zCDP: α·μ²/2 and ρ = μ²/2, those of N(0, 1) and N(μ, 1); divergences cannot grow by processing.
+* Rényi → (ε, δ): Canonne, Kamath and Steinke 2020, Proposition 12, by ``dp_accounting``.
+* zCDP → (ε, δ): the same over all orders; the order is searched, and any order is valid.
+* GDP ↔ (ε, δ): exact (Balle and Wang 2018; Dong, Roth and Su 2019, Corollary 2.13).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from dp_accounting.rdp import rdp_privacy_accountant as rdp
+from scipy.optimize import minimize_scalar
+from scipy.special import erfcx, ndtr
+
+from parcomp.errors import ParcompError, shown
+from parcomp.privacy.rounding import Floats, least_true, most_true, up
+
+__all__ = [
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "gdp_to_zcdp",
+    "pure_to_renyi",
+    "pure_to_zcdp",
+    "renyi_delta",
+    "renyi_epsilon",
+    "zcdp_delta",
+    "zcdp_epsilon",
+    "zcdp_to_renyi",
+]
+
+_TINY = math.ulp(0.0)
+_LARGEST = 1e15
+"""No ε beyond this is looked for."""
+
+
+def pure_to_zcdp(epsilon: float) -> float:
+    """The ρ of zCDP that ε of pure differential privacy implies, ε²/2."""
+    return up(_checked("epsilon", epsilon) ** 2 / 2)
+
+
+def gdp_to_zcdp(mu: float) -> float:
+    """The ρ of zCDP that μ of Gaussian differential privacy implies, μ²/2."""
+    return up(_checked("mu", mu) ** 2 / 2)
+
+
+def zcdp_to_renyi(rho: float, order: float) -> float:
+    """The Rényi divergence of an order that ρ of zCDP allows, α·ρ."""
+    return up(_order(order) * _checked("rho", rho))
+
+
+def pure_to_renyi(epsilon: float, order: float) -> float:
+    """The largest Rényi divergence of an order between neighbors under ε of pure differential privacy.
+
+    With x = (α−1)·ε it is log(cosh x + tanh(ε/2)·sinh x) / (α−1), the divergence of randomized response, and never
+    above ε.
+    """
+    x = (_order(order) - 1) * _checked("epsilon", epsilon)
+    if x > 500:
+        # Only the larger of the two answers counts.
+        return up(epsilon - math.log1p(math.exp(-epsilon)) / (order - 1))
+    excess = 2 * math.sinh(x / 2) ** 2 + math.tanh(epsilon / 2) * math.sinh(x)
+    return min(up(math.log1p(excess) / (order - 1)), up(epsilon))
+
+
+def renyi_epsilon(orders: Sequence[float], losses: Sequence[float], delta: float) -> tuple[float, float]:
+    """The least ε at δ that a Rényi curve proves, and the order that proves it."""
+    _delta(delta)
+    epsilon, order = rdp.compute_epsilon(list(orders), list(losses), delta)
+    return up(float(epsilon)), float(order)
+
+
+def renyi_delta(orders: Sequence[float], losses: Sequence[float], epsilon: float) -> tuple[float, float]:
+    """The least δ at ε that a Rényi curve proves, and the order that proves it."""
+    delta, order = rdp.compute_delta(list(orders), list(losses), _checked("epsilon", epsilon))
+    return min(1.0, max(up(float(delta)), _TINY if any(losses) else 0.0)), float(order)
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """The least ε at δ that ρ of zCDP proves."""
+    _delta(delta)
+    if _checked("rho", rho) == 0:
+        return 0.0
+
+    def epsilon_at(log_order: float) -> float:
+        order = 1.011 + math.exp(log_order)
+        return order * rho + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+
+    best = minimize_scalar(epsilon_at, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-10})
+    order = 1.011 + math.exp(best.x)
+    return renyi_epsilon([1.0, order], [up(rho), up(order * rho)], delta)[0]
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """The least δ at ε that ρ of zCDP proves."""
+    _checked("epsilon", epsilon)
+    if _checked("rho", rho) == 0:
+        return 0.0
+
+    def log_delta_at(log_order: float) -> float:
+        order = 1.011 + math.exp(log_order)
+        return (order - 1) * (order * rho - epsilon + math.log1p(-1 / order)) - math.log(order)
+
+    best = minimize_scalar(log_delta_at, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-10})
+    order = 1.011 + math.exp(best.x)
+    return renyi_delta([1.0, order], [up(rho), up(order * rho)], epsilon)[0]
+
+
+def gdp_delta(mu: float, epsilon: float | Floats) -> Floats:
+    """The δ at ε (of any sign, one or many) that μ of Gaussian differential privacy allows, exactly but for the margin.
+
+    With x = ε/μ − μ/2 and y = ε/μ + μ/2 it is Φ(−x) − e^ε·Φ(−y).  As y² − x² = 2ε, this is e^(−x²/2)·(erfcx(x/√2) −
+    erfcx(y/√2))/2, which does not cancel where δ is small.
+    """
+    if _checked("mu", mu) == 0:
+        return np.maximum(0.0, -np.expm1(np.asarray(epsilon, np.float64)))
+    losses = np.asarray(epsilon, np.float64)
+    # The identity δ(−ε) = 1 − e^(−ε)·(1 − δ(ε)) of a symmetric trade-off function leaves only ε ≥ 0.
+    size = np.abs(losses)
+    x, y = size / mu - mu / 2, size / mu + mu / 2
+    root = math.sqrt(2)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        tail = np.exp(-x * x / 2) / 2 * (erfcx(np.maximum(x, -5.0) / root) - erfcx(y / root))
+        # Far on the left nothing cancels, while erfcx would overflow.
+        center = ndtr(-x) - np.exp(-x * x / 2) * erfcx(y / root) / 2
+        delta = np.where(x > -5.0, tail, center)
+        delta = np.minimum(1.0, np.maximum(up(delta), _TINY))
+        mirrored = np.minimum(1.0, up(-np.expm1(-size) + np.exp(-size) * delta))
+        return np.asarray(np.where(losses >= 0, delta, mirrored), np.float64)
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """The least ε ≥ 0 at δ that μ of Gaussian differential privacy allows."""
+    _delta(delta)
+    if _checked("mu", mu) == 0:
+        return 0.0
+    high = 1.0
+    while gdp_delta(mu, high) > delta and high < _LARGEST:
+        high *= 2
+    return least_true(lambda epsilon: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """The greatest μ of Gaussian differential privacy that implies (ε, δ), from below: what a budget of (ε, δ) buys."""
+    _checked("epsilon", epsilon)
+    _delta(delta)
+    high = 1.0
+    while gdp_delta(high, epsilon) <= delta and high < _LARGEST:
+        high *= 2
+    return most_true(lambda mu: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
+
+
+def _checked(name: str, value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise ParcompError(f"{name} must be a number of at least 0, not {shown(value)}")
+    return value
+
+
+def _order(order: float) -> float:
+    if not 1 < order < math.inf:
+        raise ParcompError(f"a Rényi order must be above 1, not {shown(order)}")
+    return order
+
+
+def _delta(delta: float) -> float:
+    if not 0 < delta < 1:
+        raise ParcompError(f"delta must be between 0 and 1, not {shown(delta)}")
+    return delta

@@ -1,0 +1,181 @@
+"""The Rényi loss of a workload: one maximum overlap for each order, and only the orders that matter are refined.
+
+Rényi divergences of one order add up (Mironov 2017), so for each order the loss is the maximum overlap of the queries'
+divergences.  With a δ in mind only the order that proves the least ε counts: each order is bracketed within a little
+work, and searches go on only for orders whose lower end could still beat the best upper end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, CostKind
+from parcomp.errors import ParcompError, WorkloadError, shown
+from parcomp.model.workload import Workload
+from parcomp.privacy.conversions import gdp_to_zcdp, pure_to_renyi, pure_to_zcdp, renyi_epsilon, zcdp_to_renyi
+from parcomp.privacy.loss import neighbor_units
+from parcomp.privacy.measures import Neighbours, check_neighbours, check_rows_per_person
+from parcomp.privacy.overlap_units import OverlapUnits, UnitBracket, Units
+
+__all__ = ["ORDERS", "RenyiLoss", "renyi_loss"]
+
+ORDERS: Final = (
+    1.1,
+    1.25,
+    1.5,
+    1.75,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+    12.0,
+    16.0,
+    20.0,
+    24.0,
+    32.0,
+    48.0,
+    64.0,
+    96.0,
+    128.0,
+    256.0,
+    512.0,
+)
+"""The orders that are looked at where none are given."""
+
+_FIRST_WORK: Final = 1 << 22
+"""Word operations spent on each order before any is refined."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiLoss:
+    """The loss at each order, between ``lower`` and the proven ``losses``.
+
+    With a δ also the least ``epsilon``, and the ``order`` that proves it.
+    """
+
+    orders: tuple[float, ...]
+    losses: tuple[float, ...]
+    lower: tuple[float, ...]
+    sequential: tuple[float, ...]
+    neighbours: Neighbours
+    rows_per_person: int
+    delta: float | None
+    epsilon: float | None
+    order: float | None
+    refined: tuple[float, ...]
+    """The orders on which a search was spent beyond the first look."""
+
+
+def renyi_loss(
+    workload: Workload,
+    delta: float | None = None,
+    neighbours: Neighbours = "add-remove",
+    rows_per_person: int = 1,
+    *,
+    orders: Sequence[float] = ORDERS,
+    time_limit: float = 60.0,
+) -> RenyiLoss:
+    """The Rényi loss of answering a workload whose costs are stated in ε, ρ or μ, also mixed.
+
+    With several rows per person an ε is booked as α·ε²/2, which, like the others, grows with the square of the rows.
+    """
+    deadline = time.monotonic() + time_limit
+    relation, rows = check_neighbours(neighbours), check_rows_per_person(rows_per_person)
+    if not orders or not all(1 < order <= 10**6 for order in orders):
+        raise ParcompError(f"Rényi orders must be above 1 and at most 10^6, not {shown(list(orders))}")
+    if delta is not None and not 0 < delta < 1:
+        raise ParcompError(f"delta must be between 0 and 1, not {shown(delta)}")
+    ascending = sorted(set(orders))
+    overlap = OverlapUnits(workload)
+    costs = [_costs(workload, order, rows) for order in ascending]
+    totals = [overlap.total(units) for units in costs]
+    brackets = [overlap.within_work(units, _FIRST_WORK) for units in costs]
+    refined: list[float] = []
+
+    def curve(ends: Sequence[int]) -> list[float]:
+        return [
+            neighbor_units(end, total, relation) * rows * rows / UNITS_PER_ONE
+            for end, total in zip(ends, totals, strict=True)
+        ]
+
+    while (
+        chosen := _worth_refining(ascending, brackets, curve, delta, refined)
+    ) is not None and time.monotonic() < deadline:
+        candidates = len(ascending) - len(refined)
+        share = time.monotonic() + (deadline - time.monotonic()) / candidates
+        found = overlap.within_time(costs[chosen], share)
+        old = brackets[chosen]
+        brackets[chosen] = UnitBracket(max(old.lower, found.lower), min(old.upper, found.upper))
+        refined.append(ascending[chosen])
+    # Divergences grow with the order, query by query and so in sum: an upper end holds for every lower order as well.
+    uppers = np.minimum.accumulate([bracket.upper for bracket in brackets][::-1])[::-1].tolist()
+    losses = curve(uppers)
+    epsilon, order = renyi_epsilon(ascending, losses, delta) if delta is not None else (None, None)
+    return RenyiLoss(
+        orders=tuple(ascending),
+        losses=tuple(losses),
+        lower=tuple(curve([bracket.lower for bracket in brackets])),
+        sequential=tuple(sum(units.tolist()) * rows * rows / UNITS_PER_ONE for units in costs),
+        neighbours=relation,
+        rows_per_person=rows,
+        delta=delta,
+        epsilon=epsilon,
+        order=order,
+        refined=tuple(refined),
+    )
+
+
+def _worth_refining(
+    orders: Sequence[float],
+    brackets: Sequence[UnitBracket],
+    curve: Callable[[Sequence[int]], list[float]],
+    delta: float | None,
+    refined: Sequence[float],
+) -> int | None:
+    """The open order to refine next: with a δ the one that promises the least ε, if it could beat what is proven."""
+    open_orders = [i for i, order in enumerate(orders) if not brackets[i].exact and order not in refined]
+    if not open_orders or delta is None:
+        return open_orders[0] if open_orders else None
+    proven = renyi_epsilon(orders, curve([bracket.upper for bracket in brackets]), delta)[0]
+    promised = curve([bracket.lower for bracket in brackets])
+    best = {i: renyi_epsilon([orders[i]], [promised[i]], delta)[0] for i in open_orders}
+    chosen = min(open_orders, key=best.__getitem__)
+    return chosen if best[chosen] < proven else None
+
+
+def _costs(workload: Workload, order: float, rows: int) -> Units:
+    """The Rényi divergence of each query at an order, in units, rounded up to at least one."""
+    costs = np.empty(len(workload), np.int64)
+    for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist():
+        chosen = workload.kinds == kind
+        distinct, which = np.unique(workload.units[chosen], return_inverse=True)
+        booked = [
+            math.ceil(_divergence(COST_KINDS[kind], units / UNITS_PER_ONE, order, rows) * UNITS_PER_ONE)
+            for units in distinct.tolist()
+        ]
+        if max(booked) >= 2**62:
+            raise WorkloadError(f"a divergence of order {order} is too large to be added up")
+        costs[chosen] = np.maximum(1, np.array(booked, np.int64))[which]
+    return costs
+
+
+def _divergence(kind: CostKind, amount: float, order: float, rows: int) -> float:
+    match kind:
+        case "epsilon":
+            return pure_to_renyi(amount, order) if rows == 1 else zcdp_to_renyi(pure_to_zcdp(amount), order)
+        case "rho":
+            return zcdp_to_renyi(amount, order)
+        case "mu":
+            return zcdp_to_renyi(gdp_to_zcdp(amount), order)
+        case _:
+            raise WorkloadError("a weight says nothing about Rényi divergences; state costs in epsilon, rho or mu")

@@ -1,0 +1,91 @@
+"""``parcomp plan`` as people and programs use it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from parcomp.cli import main
+from parcomp.samples import census_sample, paper_example
+
+
+@pytest.fixture
+def paper(tmp_path):
+    """The paper's example as files, and the arguments that name them."""
+    workload = paper_example()
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "six.jsonl")
+    workload.with_costs(np.full(6, 10**8), "mu").save(tmp_path / "mu.jsonl")
+    return ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "six.jsonl")]
+
+
+@pytest.mark.parametrize("measure", ["pure", "zcdp", "gdp"])
+@pytest.mark.parametrize("objective", ["mean", "max"])
+def test_json_has_a_line_for_each_query_and_one_for_the_whole(paper, capsys, measure, objective):
+    """The keys of the contract, in order; what is printed adds up."""
+    arguments = [*paper, "--measure", measure, "--budget", "0.5", "--objective", objective, "--json"]
+    assert main(arguments) == 0
+    *lines, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [list(line) for line in lines] == [["id", "cost", "expected_error"]] * 6
+    assert list(last) == ["mean_error", "uniform_mean_error", "sequential_mean_error", "loss"]
+    assert [line["id"] for line in lines] == paper_example().ids
+    assert last["mean_error"] == pytest.approx(np.mean([line["expected_error"] for line in lines]))
+    assert last["mean_error"] <= last["uniform_mean_error"] * 1.0001 < last["sequential_mean_error"]
+    assert 0.499 < last["loss"] <= 0.5
+    # Queries 1, 2 and 4 meet in one row.
+    power = 2 if measure == "gdp" else 1
+    assert sum(lines[position]["cost"] ** power for position in (0, 1, 3)) <= 0.5**power + 1e-9
+
+
+def test_people_see_means_a_chart_and_both_ends(tmp_path, capsys):
+    """A census sample on the screen and as a picture."""
+    workload = census_sample(200, 1)
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "census.jsonl")
+    arguments = ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "census.jsonl")]
+    assert main([*arguments, "--measure", "zcdp", "--budget", "1", "--plot", str(tmp_path / "out" / "plan.png")]) == 0
+    shown = capsys.readouterr().out
+    for text in ("mean plan for 200 queries", "mean error, uniform", "queries by expected error", "cost ρ", "█", "…"):
+        assert text in shown
+    assert (tmp_path / "out" / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_ceiling_alone_gives_the_budget(paper, capsys):
+    """The paper's three queries that meet must each get ε ≈ 1/20."""
+    assert main([*paper, "--measure", "pure", "--max-error", "20", "--json"]) == 0
+    *lines, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert max(line["expected_error"] for line in lines) <= 20
+    assert last["loss"] == pytest.approx(3 / 20, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--measure", "pure", "--budget", "-1"], "must be above 0"),
+        (["--measure", "pure", "--budget", "nan"], "must be finite"),
+        (["--measure", "pure", "--budget", "much"], "must be a number"),
+        (["--measure", "renyi", "--budget", "1"], "unknown measure 'renyi'"),
+        (["--measure", "pure", "--budget", "1", "--objective", "best"], "--objective"),
+        (["--measure", "pure", "--budget", "1", "--time-limit", "nan"], "--time-limit"),
+        (["--measure", "pure", "--budget", "1", "--max-error", "nan"], "must be a positive number"),
+        (["--measure", "pure", "--budget", "0.1", "--max-error", "1"], "does not keep the ceilings"),
+        (["--measure", "pure", "--budget", "0.000000001"], "too small"),
+        (["--measure", "pure"], "--budget"),
+        (["--budget", "1"], "--measure"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(paper, capsys, options, message):
+    """The line says what is wrong; nothing goes to standard output."""
+    assert main([*paper, *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_costs_of_another_measure_are_refused(paper, capsys):
+    """A workload priced in μ is not planned in ε."""
+    path = paper[-1].replace("six", "mu")
+    assert main([*paper[:-1], path, "--measure", "pure", "--budget", "1"]) == 2
+    assert "costs in mu; a plan under pure is in epsilon" in capsys.readouterr().err
+    assert main([*paper[:-1], path, "--measure", "gdp", "--budget", "1", "--json"]) == 0

@@ -1,0 +1,247 @@
+"""Plans against brute force: never over budget on any row, whatever is asked for, and as good as they claim to be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import parcomp as pc
+from parcomp.errors import CostError, ParcompError, WorkloadError
+from parcomp.planning import rows
+from parcomp.planning.expected_error import costs_for_errors, expected_errors
+from parcomp.planning.plan import plan, required_budget
+from parcomp.privacy.loss import privacy_loss
+from parcomp.privacy.measures import GDP, MEASURES, PURE
+from parcomp.samples import census_sample, paper_example
+from tests.random_workloads import random_judged
+
+OBJECTIVES = ["mean", "max", "uniform"]
+
+
+@pytest.fixture(params=["rows written out", "rows searched"])
+def source(request, monkeypatch):
+    """Both ways to find rows."""
+    if request.param == "rows searched":
+        monkeypatch.setattr(rows, "_WRITTEN_OUT", 0)
+
+
+def judged(count, least=1):
+    """Random tiny workloads with at least so many queries that are no contradictions."""
+    draw = np.random.default_rng(7)
+    found = 0
+    while found < count:
+        one = random_judged(draw)
+        if sum(not query.is_contradiction for query in one.workload) >= least:
+            found += 1
+            yield draw, one
+
+
+def spent(one, answer):
+    """What the heaviest row costs, in additive units, by looking at every row."""
+    return replace(one, weights=answer.units.tolist()).truth()
+
+
+def test_never_over_budget_on_any_row(source):
+    """All measures and objectives, odd budgets, importance: brute force finds no row above the budget or the loss."""
+    for number, (draw, one) in enumerate(judged(90)):
+        measure = list(MEASURES)[number % 3]
+        objective = OBJECTIVES[number // 3 % 3]
+        importance = None
+        if objective != "uniform" and draw.random() < 0.5:
+            importance = (10.0 ** draw.uniform(-2, 2, len(one.workload))).tolist()
+        budget = str(round(float(10 ** draw.uniform(-2, 1.5)), 9))
+        answer = plan(one.workload, budget, measure, objective, importance=importance)
+        heaviest = spent(one, answer)
+        assert heaviest <= answer.loss_units <= answer.budget_units
+        assert answer.loss <= float(budget)
+        # Nothing is wasted: the heaviest row takes the budget, but for the tolerance of the search.
+        assert heaviest >= 0.99 * answer.budget_units or objective == "uniform"
+        empty = [query.is_contradiction for query in one.workload]
+        assert (answer.units[empty] == 0).all()
+        assert (answer.expected_error[empty] == 0).all()
+        assert (answer.units >= 1).sum() == len(one.workload) - sum(empty)
+        assert answer.mean_error <= 1.01 * answer.uniform_mean_error or importance is not None
+
+
+def test_the_loss_is_what_privacy_loss_says(source):
+    """The plan's costs, written into the workload, are charged no more than the plan promises."""
+    for number, (_, one) in enumerate(judged(9)):
+        measure = list(MEASURES)[number % 3]
+        answer = plan(one.workload, "0.7", measure)
+        assert privacy_loss(answer.priced(), measure).loss <= answer.loss * (1 + 1e-12) <= 0.7 * (1 + 1e-12)
+
+
+def test_searched_and_written_out_rows_agree(monkeypatch):
+    """Looking for rows leads to the same objective as writing all of them out."""
+    for number, (_, one) in enumerate(judged(30, least=5)):
+        objective = OBJECTIVES[number % 2]
+        measure = list(MEASURES)[number % 3]
+        monkeypatch.setattr(rows, "_WRITTEN_OUT", 1 << 24)
+        written = plan(one.workload, 1, measure, objective)
+        monkeypatch.setattr(rows, "_WRITTEN_OUT", 0)
+        searched = plan(one.workload, 1, measure, objective)
+        assert searched.mean_error == pytest.approx(written.mean_error, rel=5e-3)
+        assert searched.worst_error == pytest.approx(written.worst_error, rel=5e-3) or objective == "mean"
+
+
+def test_max_has_the_worst_error_of_uniform_and_leaves_nothing_to_raise(source):
+    """The worst error is that of one cost for all; beyond it, every query is held by a row that is full."""
+    for _, one in judged(15):
+        answer = plan(one.workload, 1, "pure", "max")
+        uniform = plan(one.workload, 1, "pure", "uniform")
+        assert answer.worst_error <= 1.002 * uniform.worst_error
+        assert answer.mean_error <= 1.002 * uniform.mean_error
+        for position, query in enumerate(one.workload):
+            if query.is_contradiction:
+                continue
+            raised = answer.units.copy()
+            raised[position] += int(0.005 * answer.budget_units)
+            assert replace(one, weights=raised.tolist()).truth() > answer.budget_units
+
+
+def test_importance_moves_budget_to_what_matters():
+    """Two equal queries share by the root of their importance under Laplace noise."""
+    domain = pc.Domain({"a": pc.Categorical(["x", "y"])})
+    workload = pc.Workload(domain, [domain.query(), domain.query(), domain.query(a="x")], ids=["p", "q", "r"])
+    answer = plan(workload[[0, 1]], 1, importance=[1, 4])
+    assert answer.costs == pytest.approx([1 / 3, 2 / 3], rel=1e-5)
+    assert plan(workload, 1, importance={"p": 9}).costs[0] > plan(workload, 1).costs[0]
+    worst = plan(workload[[0, 1]], 1, "zcdp", "max", importance=[1, 2])
+    assert worst.costs == pytest.approx([1 / 5, 4 / 5], rel=1e-6)
+
+
+def test_required_budget_is_the_overlap_of_the_costs_that_ceilings_ask_for(source):
+    """Brute force agrees; a plan within it keeps the ceilings, and one below it is refused."""
+    for number, (draw, one) in enumerate(judged(24)):
+        measure = MEASURES[list(MEASURES)[number % 3]]
+        ceilings = [float(error) for error in draw.choice([2.0, 5.0, 20.0], len(one.workload))]
+        if number % 2:
+            ceilings[0] = None
+        bounded = np.array([20.0 if error is None else error for error in ceilings])
+        least = costs_for_errors(measure, bounded) * np.array([error is not None for error in ceilings])
+        needed = replace(one, weights=least.tolist()).truth()
+        if needed == 0:
+            continue
+        assert required_budget(one.workload, ceilings, measure.name) == measure.parameter_up(needed)
+        objective = OBJECTIVES[number // 2 % 2]
+        enough = float(measure.parameter_up(needed))
+        results = [plan(one.workload, str(1.5 * enough), measure.name, objective, ceilings=ceilings)]
+        if number % 2 == 0:
+            results.append(plan(one.workload, None, measure.name, objective, ceilings=ceilings))
+            assert results[1].budget_units == needed
+            # More budget is worth having: the rows that were full are not any more.
+            assert results[0].mean_error < results[1].mean_error
+        for result in results:
+            assert spent(one, result) <= result.loss_units <= result.budget_units
+            for error, ceiling in zip(result.expected_error, ceilings, strict=True):
+                assert ceiling is None or error <= ceiling
+        with pytest.raises(CostError, match="does not keep the ceilings"):
+            plan(one.workload, str(0.9 * enough), measure.name, ceilings=ceilings)
+
+
+def test_ceilings_that_leave_nothing_for_others():
+    """Of two queries on the same rows, one has a ceiling that takes the whole of the budget."""
+    domain = pc.Domain({"a": pc.Categorical(["x", "y"])})
+    workload = pc.Workload(domain, [domain.query(), domain.query()])
+    for objective in ("mean", "max"):
+        with pytest.raises(CostError, match="query without one"):
+            plan(workload, None, objective=objective, ceilings=[20, None])
+
+
+def test_what_budget_for_plus_minus_twenty():
+    """One ceiling for all on a census sample: the budget is γ times what one query needs."""
+    workload = census_sample(300, 3)
+    gamma = pc.max_overlap(workload).upper
+    one = int(costs_for_errors(PURE, np.array([20.0]))[0])
+    assert required_budget(workload, 20) == pytest.approx(gamma * one * 1e-9)
+    answer = plan(workload, None, ceilings=20)
+    assert answer.worst_error <= 20
+    assert answer.mean_error < 0.7 * 20
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
+def test_costs_for_errors_are_the_least(measure):
+    """One unit less would miss the ceiling."""
+    for error in (0.001, 0.4, 1.0, 3.7, 20.0, 1234.5):
+        cost = costs_for_errors(measure, np.array([error]))
+        assert expected_errors(measure, cost)[0] <= error
+        assert expected_errors(measure, cost - 1)[0] > error
+
+
+def test_gdp_costs_are_roots_rounded_down():
+    """μ is a whole number of units whose square is within the additive cost."""
+    answer = plan(census_sample(100, 2), "0.3", "gdp")
+    assert answer.budget_units == 90_000_000
+    squares = np.array([round(cost * 1e9) ** 2 for cost in answer.costs])
+    assert (squares <= answer.units * 10**9).all()
+    assert (answer.priced().additive_units() == answer.units).all()
+    assert answer.loss <= 0.3
+
+
+def test_workloads_of_nothing():
+    """No query at all, or contradictions only, costs nothing and is answered without error."""
+    domain = pc.Domain({"a": pc.Categorical(["x", "y"])})
+    for queries in ([], [domain.query(a=[]), domain.query(a="z")]):
+        answer = plan(pc.Workload(domain, queries), 1)
+        assert answer.costs == [0] * len(queries)
+        assert (answer.loss, answer.mean_error, answer.worst_error) == (0, 0.0, 0.0)
+
+
+def test_queries_without_constraints_share_evenly(source):
+    """Every row covers all of them: nothing is gained over sequential composition."""
+    domain = pc.Domain({"a": pc.Categorical(["x", "y"])})
+    answer = plan(pc.Workload(domain, [domain.query()] * 4), 1)
+    assert answer.costs == pytest.approx([0.25] * 4, rel=1e-5)
+    assert answer.mean_error == pytest.approx(answer.sequential_mean_error, rel=1e-5)
+
+
+def test_bad_input_is_refused():
+    """The message says what is wrong; nothing is computed."""
+    workload = paper_example()
+    for budget in (-1, 0, float("nan"), "many", float("inf")):
+        with pytest.raises(CostError):
+            plan(workload, budget)
+    with pytest.raises(ParcompError, match="unknown measure 'renyi'"):
+        plan(workload, 1, "renyi")
+    with pytest.raises(ParcompError, match="unknown objective 'best'"):
+        plan(workload, 1, objective="best")
+    with pytest.raises(ParcompError, match="time limit"):
+        plan(workload, 1, time_limit=float("nan"))
+    with pytest.raises(CostError, match="needs a budget"):
+        plan(workload, None)
+    priced = workload.with_costs(np.full(6, 10**9), "rho")
+    with pytest.raises(WorkloadError, match="costs in rho; a plan under pure is in epsilon"):
+        plan(priced, 1)
+    with pytest.raises(WorkloadError, match="rho"):
+        required_budget(priced, 20, "gdp")
+    assert plan(priced, 1, "zcdp").loss <= 1
+    with pytest.raises(WorkloadError, match="5 queries, but there are 6"):
+        plan(workload, 1, importance=[1] * 5)
+    with pytest.raises(WorkloadError, match="the id of no query"):
+        plan(workload, 1, importance={"q9": 2})
+    for wrong in (0, -1, float("nan"), True, "much"):
+        with pytest.raises(ParcompError, match="must be a positive number"):
+            plan(workload, 1, importance=[wrong] * 6)
+        with pytest.raises(ParcompError, match="must be a positive number"):
+            plan(workload, 1, ceilings=wrong)
+    with pytest.raises(ParcompError, match="takes no importance"):
+        plan(workload, 1, objective="uniform", importance=[1] * 6)
+    with pytest.raises(CostError, match="too small"):
+        plan(workload, "0.000000002")
+    with pytest.raises(CostError, match="no cost"):
+        plan(workload, 1, ceilings=1e-310)
+
+
+def test_progress_hears_of_every_round(source):
+    """Rounds are counted from 1, and the last heaviest row is within the budget."""
+    heard = []
+    answer = plan(census_sample(60, 0), 1, progress=lambda rounds, heaviest: heard.append((rounds, heaviest)))
+    assert [rounds for rounds, _ in heard] == list(range(1, answer.rounds + 1))
+    assert heard[-1][1] <= 1.001 + 1e-9
+
+
+def test_a_time_limit_leaves_a_plan_that_fits():
+    """With hardly any time, the plan is worse but still proven."""
+    workload = census_sample(80, 4)
+    answer = plan(workload, 1, "gdp", time_limit=1e-3)
+    assert pc.max_overlap(answer.priced()).upper <= answer.loss_units * 1e-9 <= GDP.budget_down(1) * 1e-9
