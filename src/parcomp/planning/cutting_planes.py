@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from parcomp.planning.fit import Floats, Units, book, shrink, shrink_rows, weigh
 from parcomp.planning.interior_point import Allocation

@@ -1,0 +1,100 @@
+"""Plans: the noise that one budget buys, beside the paper's uniform costs, and how long planning takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from statistics import mean
+
+import numpy as np
+
+from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
+from experiments import workloads
+from parcomp import Workload
+from parcomp.planning.plan import Plan, plan
+
+__all__ = ["plan_noise", "plan_shapes"]
+
+_SCALES = {"pure": ("Laplace", 0.5), "zcdp": ("Gaussian", 0.66)}
+"""Of each measure: its noise, and the goal for its mean scale as a part of the uniform one's."""
+
+
+def _mean_scale(answer: Plan, measure: str) -> float:
+    """The mean Laplace scale 1/ε or Gaussian σ = 1/√(2ρ)."""
+    cost = answer.units[answer.units > 0] / 1e9
+    return float(np.mean(1 / cost if measure == "pure" else 1 / np.sqrt(2 * cost)))
+
+
+@cache
+def _warm_up() -> None:
+    for workload in (
+        workloads.census_sample(100, 0),
+        workloads.uniform_workload(40, 10, 2, 0),
+        workloads.uniform_workload(40, 30, 2, 0),
+        workloads.points(100, 10, 5, 0),
+    ):
+        plan(workload, 1, time_limit=5.0)
+
+
+@benchmark("plan-noise")
+def plan_noise(settings: Settings) -> Iterator[Row]:
+    """Mean scale of the noise on census samples at one budget: sequential, the paper's uniform, and planned."""
+    _warm_up()
+    cases = [(200, 5)] if settings.quick else [(1_000, 30), (2_000, 10)]
+    for t, sets in cases:
+        for measure, (noise, wanted) in _SCALES.items():
+            uniform, planned, seconds, gaps = [], [], [], []
+            sequential = 0.0
+            for seed in range(sets):
+                workload = workloads.census_sample(t, seed)
+                answer, timing = timed(plan, workload, 1, measure)
+                same = plan(workload, 1, measure, "uniform")
+                uniform.append(_mean_scale(same, measure))
+                planned.append(_mean_scale(answer, measure))
+                seconds.append(timing.seconds)
+                gaps.append(answer.gap or 0.0)
+                sequential = float(t if measure == "pure" else np.sqrt(t / 2))
+            ratio = mean(ours / theirs for ours, theirs in zip(planned, uniform, strict=True))
+            figures = {
+                "sets": sets,
+                "sequential": sequential,
+                "uniform": mean(uniform),
+                "planned": mean(planned),
+                "ratio": ratio,
+                "from optimum": f"≤ {max(gaps):.1e}",
+                "mean": Timing(mean(seconds)),
+                "longest": Timing(max(seconds)),
+            }
+            goal = Goal(f"ratio ≤ {wanted}, ≤ 5 s", ratio <= wanted and max(seconds) <= 5)
+            yield Row(f"t={t:,}, {noise}", figures, settings.at_full_size(goal))
+
+
+@benchmark("plan-shapes")
+def plan_shapes(settings: Settings) -> Iterator[Row]:
+    """Plans where rows are too many to be written out: error, distance from the optimum and time."""
+    _warm_up()
+    limit = 10.0 if settings.quick else 60.0
+    cases: list[tuple[str, Workload]] = [
+        ("boxes, t=500, m=3", workloads.boxes(500, 3, 1_000, 0)),
+        ("points, t=500, m=10", workloads.points(500, 10, 5, 0)),
+        ("marginals, 6 x 5, 2-way", workloads.marginals(6, 5, 2)),
+        ("uniform, t=100, m=10", workloads.uniform_workload(100, 10, 4, 0)),
+        ("uniform, t=200, m=10", workloads.uniform_workload(200, 10, 4, 0)),
+        ("uniform, t=200, m=50", workloads.uniform_workload(200, 50, 2, 0)),
+    ]
+    for name, workload in cases[: 4 if settings.quick else None]:
+        for measure, (noise, _) in _SCALES.items():
+            answer, timing = timed(lambda w=workload, kind=measure: plan(w, 1, kind, time_limit=limit))
+            figures = {
+                "mean error": answer.mean_error,
+                "uniform's": answer.uniform_mean_error,
+                "ratio": answer.mean_error / answer.uniform_mean_error,
+                "from optimum": "" if answer.gap is None else f"≤ {answer.gap:.1%}",
+                "rounds": answer.rounds,
+                "time": timing,
+            }
+            yield Row(
+                f"{name}, {noise}",
+                figures,
+                Goal("no worse than uniform", answer.mean_error <= answer.uniform_mean_error),
+            )
