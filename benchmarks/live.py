@@ -11,11 +11,11 @@ from benchmarks.harness import Goal, Row, Settings, Timing, benchmark
 from experiments import workloads
 from parcomp.overlap.live import LiveOverlap
 
-__all__ = ["live"]
+__all__ = ["ledger"]
 
 
-@benchmark("live")
-def live(settings: Settings) -> Iterator[Row]:
+@benchmark("ledger")
+def ledger(settings: Settings) -> Iterator[Row]:
     """A ledger of census-like charges (paper §7.2): loading it, and deciding on one more query at a time."""
     held, more = (1_000, 100) if settings.quick else (10_000, 1_000)
     for seed in range(3):

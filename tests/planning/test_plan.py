@@ -117,6 +117,8 @@ def test_required_budget_is_the_overlap_of_the_costs_that_ceilings_ask_for(sourc
         ceilings = [float(error) for error in draw.choice([2.0, 5.0, 20.0], len(one.workload))]
         if number % 2:
             ceilings[0] = None
+        if measure is GDP and number > 9:
+            continue  # inverting its errors takes half a second each time
         bounded = np.array([20.0 if error is None else error for error in ceilings])
         least = costs_for_errors(measure, bounded) * np.array([error is not None for error in ceilings])
         needed = replace(one, weights=least.tolist()).truth()

@@ -34,6 +34,9 @@ _ENUMERATION_WORK = 1 << 20
 _GRAPH_LIMIT = 1 << 15
 """Up to this many queries the query graph is built; box search needs it."""
 
+_ROW_SHARE, _ROW_WORK = 4, 1 << 29
+"""Row search goes on beside the others for one part in so many of the work, up to this much in all."""
+
 _PARALLEL_WORK = 1 << 22
 """From this much work in a slice on, two searches run on two threads; their kernels release the interpreter's lock."""
 
@@ -119,8 +122,8 @@ class PartSearch:
             weight, row = swept
             self._found(weight, row, weight, Strategy.SWEEP)
             return
-        if Strategy.ROW_SEARCH in chosen:
-            rows = RowSearch(compiled)
+        rows = RowSearch(compiled) if Strategy.ROW_SEARCH in chosen else None
+        if rows is not None:
             rows.advance(work)
             self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
         if Strategy.GROUPS in chosen:
@@ -135,16 +138,23 @@ class PartSearch:
             searches[Strategy.VALUE_SEARCH] = ValueSearch(compiled, self.lower, self.row)
             self._learn(searches)
         if searches:
-            yield from self._search(searches)
+            yield from self._search(searches, rows)
 
-    def _search(self, searches: dict[Strategy, Search]) -> Generator[None, int, None]:
-        """Advance all searches side by side; what one finds the others are told."""
+    def _search(self, searches: dict[Strategy, Search], rows: RowSearch | None) -> Generator[None, int, None]:
+        """Advance all searches side by side, and row search at times; what one finds the others are told."""
+        spent = spent_on_rows = 0
         with ThreadPoolExecutor(max_workers=2) as pool:
             while not self.done:
                 work = yield
-                several = len(searches) > 1 and work >= _PARALLEL_WORK
-                each = pool.map if several else map
-                list(each(methodcaller("advance", work), searches.values()))
+                active: list[Search | RowSearch] = list(searches.values())
+                if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
+                    active.append(rows)
+                    spent_on_rows += work
+                each = pool.map if len(active) > 1 and work >= _PARALLEL_WORK else map
+                list(each(methodcaller("advance", work), active))
+                spent += work
+                if rows is not None:
+                    self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
                 self._learn(searches)
 
     def _learn(self, searches: dict[Strategy, Search]) -> None:

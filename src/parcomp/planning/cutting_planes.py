@@ -44,13 +44,15 @@ _PROOF_SHARE = 0.4
 class Fitted:
     """What each query of a class costs in units; no row is covered by more than ``upper``, at most the budget.
 
-    No plan has an objective below ``bound``; ``rounds`` counts the pools.
+    No plan has an objective below ``bound``; ``rounds`` counts the pools.  The plan is ``close`` if the search came to
+    its end: little was left to scale down.
     """
 
     units: Units
     upper: int
     bound: float
     rounds: int
+    close: bool
 
 
 def best_allocation(
@@ -117,12 +119,14 @@ def _grow(
     if isinstance(source, EveryRow):
         units = shrink_rows(problem, source, units)
         upper = int(source.weigh(problem.spread_units(units)).max(initial=0))
+        close = True
     else:
         if weighed.lower > enough:
             weighed = weigh(problem, source, units, deadline)
         units = shrink(problem, units, weighed.upper, least_upper)
         upper = min(problem.budget, weighed.upper)
-    return Fitted(units, upper, bound, rounds)
+        close = weighed.upper <= 1.01 * problem.budget
+    return Fitted(units, upper, bound, rounds, close)
 
 
 class _Pool:

@@ -63,7 +63,7 @@ def costs_for_errors(measure: Measure, errors: Floats) -> Units:
 
     >>> from parcomp.privacy.measures import PURE
     >>> costs_for_errors(PURE, np.array([20.0]))
-    array([49979190])
+    array([49979191])
     """
     low = np.zeros(len(errors), np.int64)
     high = np.full(len(errors), min(MAX_UNITS, int(_LARGEST_COST) * UNITS_PER_ONE))

@@ -2,8 +2,7 @@
 
 A plan is worked out on a pool of rows.  What a *row source* adds to the pool are rows that the costs at hand cover
 too much: for each group of queries the heaviest row that it covers, exactly if all rows are written out and by local
-search otherwise.  Whether any row is left is for the overlap engine to say; a source that is not ``complete`` only
-makes the pool grow quickly.
+search otherwise.  Whether any row is left is for the overlap engine to say; a search only makes the pool grow quickly.
 """
 
 from __future__ import annotations
@@ -37,10 +36,6 @@ _FACTORS = np.array([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
 class RowSource(Protocol):
     """Where rows come from."""
 
-    @property
-    def complete(self) -> bool:
-        """Whether :meth:`heavy` never misses the heaviest row."""
-
     def first(self) -> Cover:
         """Rows that together cover every group."""
 
@@ -56,8 +51,6 @@ def row_source(compiled: CompiledWorkload) -> RowSource:
 
 class EveryRow:
     """All rows, written out."""
-
-    complete = True
 
     def __init__(self, compiled: CompiledWorkload) -> None:
         grid = np.indices(tuple(compiled.sizes.tolist()), np.int32).reshape(compiled.attribute_count, -1).T
@@ -75,15 +68,12 @@ class EveryRow:
     def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
         """For each group the heaviest row that it covers."""
         load = self._covered @ cost
-        # A single pass over the rows from light to heavy would do; a product of the whole is quicker in numpy.
         heaviest = np.unique((self._covered * load[:, None]).argmax(axis=0))
         return self.rows[heaviest], load[heaviest]
 
 
 class SearchedRows:
     """Rows found by local search."""
-
-    complete = False
 
     def __init__(self, compiled: CompiledWorkload, seed: int = 1) -> None:
         self._acceptance = _Acceptance(compiled)
