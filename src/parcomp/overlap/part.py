@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.coloring import weighted_coloring
 from parcomp.graph.query_graph import build_query_graph
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.box_search import BoxSearch
@@ -30,6 +31,9 @@ Row = npt.NDArray[np.int32]
 
 _ENUMERATION_WORK = 1 << 20
 """Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
+
+_COLORING_LIMIT = 1 << 12
+"""Up to this many queries the query graph is colored too, which takes milliseconds."""
 
 _GRAPH_LIMIT = 1 << 15
 """Up to this many queries the query graph is built; box search needs it."""
@@ -48,11 +52,13 @@ class Strategy(StrEnum):
     SWEEP = "a sweep over ranges"
     ROW_SEARCH = "row local search"
     GROUPS = "groups of disjoint queries"
+    COLORING = "a coloring of the query graph"
     BOX_SEARCH = "box search"
     VALUE_SEARCH = "value search"
 
 
 ALL = frozenset(Strategy)
+_ON_GRAPH = frozenset({Strategy.COLORING, Strategy.BOX_SEARCH})
 
 
 class Search(Protocol):
@@ -129,10 +135,14 @@ class PartSearch:
         if Strategy.GROUPS in chosen:
             self._found(self.lower, self.row, group_bound(compiled)[0], Strategy.GROUPS)
         searches: dict[Strategy, Search] = {}
-        if Strategy.BOX_SEARCH in chosen and compiled.query_count <= _GRAPH_LIMIT and not self.done:
+        if chosen & _ON_GRAPH and compiled.query_count <= _GRAPH_LIMIT and not self.done:
             work = yield
-            searches[Strategy.BOX_SEARCH] = BoxSearch(compiled, build_query_graph(compiled), self.lower, self.row)
-            self._learn(searches)
+            graph = build_query_graph(compiled)
+            if Strategy.COLORING in chosen and compiled.query_count <= _COLORING_LIMIT:
+                self._found(self.lower, self.row, weighted_coloring(graph).weight, Strategy.COLORING)
+            if Strategy.BOX_SEARCH in chosen and not self.done:
+                searches[Strategy.BOX_SEARCH] = BoxSearch(compiled, graph, self.lower, self.row)
+                self._learn(searches)
         if Strategy.VALUE_SEARCH in chosen and not self.done and not (searches and has_helly(compiled).all()):
             work = yield
             searches[Strategy.VALUE_SEARCH] = ValueSearch(compiled, self.lower, self.row)
