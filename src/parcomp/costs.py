@@ -45,7 +45,7 @@ def cost_up(amount: Amount) -> int:
     >>> cost_up("0.1"), cost_up(0.1), cost_up(Decimal("0.1000000001"))
     (100000000, 100000000, 100000001)
     """
-    exact = _decimal(amount)
+    exact = _decimal(amount, "cost")
     if exact <= 0:
         raise CostError(f"a cost must be above 0, not {shown(amount)}")
     return _units(exact, amount, ROUND_CEILING)
@@ -57,7 +57,7 @@ def budget_down(amount: Amount) -> int:
     >>> budget_down("1.0000000009")
     1000000000
     """
-    exact = _decimal(amount)
+    exact = _decimal(amount, "budget")
     if exact <= 0:
         raise CostError(f"a budget must be above 0, not {shown(amount)}")
     return _units(exact, amount, ROUND_FLOOR)
@@ -111,9 +111,9 @@ class Cost:
         return amount_of(self.units)
 
 
-def _decimal(amount: Amount) -> Decimal:
+def _decimal(amount: Amount, what: str) -> Decimal:
     if isinstance(amount, bool) or not isinstance(amount, (numbers.Real, Decimal, str)):
-        raise CostError(f"a cost must be a number, not {shown(amount)}")
+        raise CostError(f"a {what} must be a number, not {shown(amount)}")
     try:
         if isinstance(amount, Decimal):
             exact = amount
@@ -122,11 +122,11 @@ def _decimal(amount: Amount) -> Decimal:
         else:
             exact = Decimal(amount if isinstance(amount, str) else repr(float(amount)))
     except (InvalidOperation, OverflowError):
-        raise CostError(f"a cost must be a number, not {shown(amount)}") from None
+        raise CostError(f"a {what} must be a number, not {shown(amount)}") from None
     if isinstance(amount, numbers.Rational) and Fraction(amount) != Fraction(exact):
-        raise CostError(f"a cost must be a decimal number, not {shown(amount)}")
+        raise CostError(f"a {what} must be a decimal number, not {shown(amount)}")
     if not exact.is_finite():
-        raise CostError(f"a cost must be finite, not {shown(amount)}")
+        raise CostError(f"a {what} must be finite, not {shown(amount)}")
     return exact
 
 
