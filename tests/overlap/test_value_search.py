@@ -119,7 +119,7 @@ def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
                 assert total + sum(max(of_values.values()) for of_values in scores) < (upper + 1) << shift
 
 
-def solve(compiled: CompiledWorkload, work: int, truth: int, root_rounds: int = 20) -> ValueSearch:
+def check_solve(compiled: CompiledWorkload, work: int, truth: int, root_rounds: int = 20) -> ValueSearch:
     """Run a search to its end, checking the bracket at each pause."""
     search = ValueSearch(compiled, root_rounds=root_rounds)
     lower, upper = search.lower, search.upper
@@ -140,7 +140,7 @@ def test_small_workloads_are_solved_exactly(block: int) -> None:
     """On random small workloads every pause brackets the truth and the end meets it."""
     for seed in range(300 * block, 300 * block + 300):
         compiled = random_workload(seed)
-        solve(compiled, 1 if seed % 3 else 2000, heaviest(compiled), root_rounds=20 * (seed % 2))
+        check_solve(compiled, 1 if seed % 3 else 2000, heaviest(compiled), root_rounds=20 * (seed % 2))
 
 
 def test_masks_wider_than_a_word() -> None:
@@ -154,7 +154,7 @@ def test_masks_wider_than_a_word() -> None:
         ]
         queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
         compiled = compile_queries(sizes, queries, g.integers(1, 50, 40))
-        solve(compiled, 10**5, heaviest(compiled))
+        check_solve(compiled, 10**5, heaviest(compiled))
 
 
 def test_larger_workloads_agree_with_the_pairwise_product() -> None:
@@ -167,7 +167,7 @@ def test_larger_workloads_agree_with_the_pairwise_product() -> None:
         ]
         queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
         compiled = compile_queries([5] * 5, queries, g.integers(1, 4, 120))
-        search = solve(compiled, 3000, heaviest(compiled))
+        search = check_solve(compiled, 3000, heaviest(compiled))
         assert search.nodes > 1
 
 
@@ -187,7 +187,7 @@ def test_degenerate_workloads(
 ) -> None:
     """One attribute, one query, nothing constrained, no attribute, huge weights."""
     compiled = compile_queries(sizes, queries, weights)
-    solve(compiled, 1, truth)
+    check_solve(compiled, 1, truth)
     proof = prove_upper(compiled, truth)
     assert proof is not None
     check_proof(compiled, proof)
@@ -196,7 +196,7 @@ def test_degenerate_workloads(
 def test_a_given_row_is_kept() -> None:
     """A search that starts from an optimal row reports that row or one as heavy."""
     compiled = random_workload(11)
-    first = solve(compiled, 10**6, heaviest(compiled))
+    first = check_solve(compiled, 10**6, heaviest(compiled))
     again = ValueSearch(compiled, first.lower, first.row)
     assert again.lower == first.lower
     with pytest.raises(ValueError, match="pass its row"):

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from parcomp.bits import word_count
 from parcomp.graph import _clique_kernels as kernels
+from parcomp.graph import _clique_start_kernels as start_kernels
 from parcomp.graph._coloring_kernels import first_fit
 from parcomp.graph.coloring import dsatur, fractional_cover, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph, pack_sets
@@ -126,11 +127,11 @@ class CliqueSearch:
         graph = self._graph
         self._upper = dsatur(graph).weight
         self._seek(np.arange(graph.vertex_count), _TABU_WORK >> 2, seed)
-        alive = np.flatnonzero(kernels.core(graph.adjacency, graph.weights, self._lower))
+        alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self._lower))
         if self._lower < self._upper and len(alive):
             # What a first clique leaves of the graph is often small: there the same work goes further.
             self._seek(alive, _TABU_WORK, seed + 1)
-            alive = np.flatnonzero(kernels.core(graph.adjacency, graph.weights, self._lower))
+            alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self._lower))
         if self._lower >= self._upper:
             return
         self._chosen, self._adjacency = self._arranged(graph.adjacency, graph.weights, alive)
@@ -158,9 +159,9 @@ class CliqueSearch:
 
     def _seek(self, vertices: npt.NDArray[np.int64], work: int, seed: int) -> None:
         """Look for a better incumbent among ``vertices`` by tabu search, in about this much work."""
-        inner = kernels.induced(self._graph.adjacency, vertices)
+        inner = start_kernels.induced(self._graph.adjacency, vertices)
         steps = min(max(512, work // len(vertices)), 64 * (len(vertices) + 8))
-        found = kernels.local_search(inner, self._graph.weights[vertices], steps, self._upper, seed)
+        found = start_kernels.local_search(inner, self._graph.weights[vertices], steps, self._upper, seed)
         self._adopt(vertices[np.flatnonzero(found)])
 
     @staticmethod
@@ -168,18 +169,18 @@ class CliqueSearch:
         adjacency: npt.NDArray[np.uint64], weights: npt.NDArray[np.int64], vertices: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
         """``vertices`` in an order that suits peeling, and the adjacency of the subgraph in that order."""
-        inner = kernels.induced(adjacency, vertices)
+        inner = start_kernels.induced(adjacency, vertices)
         if len(vertices) > _SORTED_ORDER_FROM:
             order = np.argsort(-np.bitwise_count(inner).sum(axis=1, dtype=np.int64), kind="stable")
         else:
-            order = kernels.degeneracy_order(inner, weights[vertices])
-        return vertices[order], kernels.induced(inner, order)
+            order = start_kernels.degeneracy_order(inner, weights[vertices])
+        return vertices[order], start_kernels.induced(inner, order)
 
     def _tail_bounds(self) -> list[int]:
         """For each branch a bound on any clique among it and those after it: a coloring by first fit from the end."""
         backwards = self._branches[::-1].astype(np.int64)
         order = np.arange(len(backwards))
-        classes = first_fit(kernels.induced(self._adjacency, backwards), order)
+        classes = first_fit(start_kernels.induced(self._adjacency, backwards), order)
         heaviest: dict[int, int] = {}
         bounds, bound = [], 0
         for number, weight in zip(classes.tolist(), self._weights[backwards].tolist(), strict=True):
