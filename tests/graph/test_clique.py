@@ -20,7 +20,7 @@ def without_local_search(monkeypatch):
     def heaviest_vertex(adjacency, weights, steps, stop_at, seed):
         return np.arange(len(weights)) == np.argmax(weights)
 
-    monkeypatch.setattr(clique.kernels, "local_search", heaviest_vertex)
+    monkeypatch.setattr(clique.start_kernels, "local_search", heaviest_vertex)
 
 
 def without_root_bounds(monkeypatch):
