@@ -202,7 +202,7 @@ class Workload:
         return COST_KINDS[kinds[0]] if len(kinds) else "weight"
 
     def additive_units(self) -> npt.NDArray[np.int64]:
-        """The costs in units that add up under composition: μ² for ``mu``, the cost itself otherwise (DESIGN §3).
+        """The costs in units that add up under composition: μ² for ``mu``, the cost itself otherwise.
 
         The square is rounded up, so that sums of it never fall short.
         """

@@ -1,4 +1,4 @@
-"""An upper bound from groups of queries that are pairwise disjoint, without a query graph (DESIGN: cover).
+"""An upper bound from groups of queries that are pairwise disjoint, without a query graph.
 
 Each row satisfies at most one query of a pairwise disjoint group, so the sum, over groups that together hold every
 query, of the heaviest weight in the group is an upper bound of the maximum overlap (the paper's bound by a coloring of

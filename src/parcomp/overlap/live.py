@@ -1,6 +1,6 @@
 """The online case: queries come one by one, and each is admitted only if the budget bears it.
 
-*Admission lemma* (DESIGN §3).  Let T be the queries admitted so far, q a further one, and T|q the queries that
+*Admission lemma*.  Let T be the queries admitted so far, q a further one, and T|q the queries that
 overlap q, restricted to the coverage of q.  A row outside the coverage of q gains nothing from q, a row inside gains
 cost(q); hence
 

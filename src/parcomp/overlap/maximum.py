@@ -1,7 +1,7 @@
 """The maximum overlap of a workload: compile, solve by the chosen method, and read the answer back.
 
-Whatever the method, the answer is a bracket: ``upper`` is proven, and ``lower`` is the weight of a row (DESIGN §3:
-privacy is charged by ``upper``; a heuristic or a search cut short only ever gives ``lower``).
+Whatever the method, the answer is a bracket: ``upper`` is proven, and ``lower`` is the weight of a row.  Privacy
+is charged by ``upper``; a heuristic or a search cut short only ever gives ``lower``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Expected absolute errors of the noise that a cost buys, and the cost that an expected error needs.
 
-Counts get discrete noise (DESIGN §3): under pure differential privacy discrete Laplace noise, under zCDP and Gaussian
+Counts get discrete noise: under pure differential privacy discrete Laplace noise, under zCDP and Gaussian
 differential privacy discrete Gaussian noise.  Costs are in the additive units of the measure.
 """
 

@@ -1,4 +1,4 @@
-"""Plans: what each query should cost so that a given budget buys the least noise (DESIGN §3, "Allocation").
+"""Plans: what each query should cost so that a given budget buys the least noise.
 
 The paper spends the same on every query, B/γ.  Most rows are then covered by less than the budget.  A plan lets every
 query cost as much as the rows that it covers can bear, balanced so that the mean or the worst expected error is

@@ -2,7 +2,7 @@
 
 Where the heaviest row of a whole plan is only bracketed, costs were scaled down by its upper bound.  Within the
 coverage of a single query most other queries are settled or gone, so more can be proven there.  By the admission
-lemma (DESIGN §3), with γ(T|q) what the heaviest row that q covers costs,
+lemma, with γ(T|q) what the heaviest row that q covers costs,
 
     γ(T with q raised by s) = max(γ(T), s + γ(T|q)),
 

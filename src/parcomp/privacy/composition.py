@@ -4,8 +4,7 @@
 distributions are convolved exactly while they stay small, and all else goes to a grid by pessimistic rounding and is
 convolved by ``dp_accounting``.  The result is a lower bound of the true function in every case.
 
-*Lower convex envelope.*  Answers about disjoint parts of the domain: the profile is the maximum of their profiles
-(DESIGN §3).
+*Lower convex envelope.*  Answers about disjoint parts of the domain: the profile is the maximum of their profiles.
 """
 
 from __future__ import annotations

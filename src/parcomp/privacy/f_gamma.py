@@ -12,7 +12,7 @@ of any kind is worse.  Gaussian mechanisms are one kind, counted by Σ μ².
   is revealed.
 
 In each case the answer is a lower bound of f_γ.  It holds for neighbors by addition or removal, and for mechanisms
-chosen before any answer is seen: filters for adaptively chosen f are not valid in general (DESIGN §3).
+chosen before any answer is seen: filters for adaptively chosen f are not valid in general.
 """
 
 from __future__ import annotations

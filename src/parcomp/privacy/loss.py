@@ -1,4 +1,4 @@
-"""What a workload discloses: its loss by maximum overlap, with the sequential loss beside it (paper §2.4; DESIGN §3).
+"""What a workload discloses: its loss by maximum overlap, with the sequential loss beside it (paper §2.4).
 
 In additive units a row that satisfies the queries S is protected up to Σ cost(S), so the loss against adding or
 removing one row is the maximum overlap γ.  It is charged by its proven upper bound.

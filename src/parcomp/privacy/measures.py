@@ -1,4 +1,4 @@
-"""Measures of privacy loss, each with the unit in which costs add up (DESIGN §3).
+"""Measures of privacy loss, each with the unit in which costs add up.
 
 Maximum overlap adds costs, so it is computed in *additive units*: ε for pure differential privacy, ρ for
 zero-concentrated differential privacy (Bun and Steinke 2016), and **μ²** for Gaussian differential privacy (Dong, Roth

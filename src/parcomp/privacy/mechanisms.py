@@ -1,6 +1,6 @@
 """How much noise a cost buys, and what noise costs: discrete mechanisms on counts.
 
-Noise on counts is discrete (DESIGN §3).  Discrete Laplace noise of scale 1/ε is ε-DP.  Discrete Gaussian noise of
+Noise on counts is discrete.  Discrete Laplace noise of scale 1/ε is ε-DP.  Discrete Gaussian noise of
 parameter σ is 1/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020).  It is *not* (1/σ)-GDP: its trade-off function lies
 above G_μ exactly for μ ≥ μ*, where
 

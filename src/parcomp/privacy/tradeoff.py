@@ -10,7 +10,7 @@ to the sound side:
 
 The two determine each other: f(α) = sup over ε ≥ 0 of max(1 − δ(ε) − e^ε·α, e^(−ε)·(1 − δ(ε) − α)), so points (ε,
 δ(ε)) of a profile are supporting lines of f, and *any* set of them is a valid lower bound.  This is what
-:class:`Envelope` holds, and why the lower convex envelope is the maximum of profiles (DESIGN §3).  Where a function is
+:class:`Envelope` holds, and why the lower convex envelope is the maximum of profiles.  Where a function is
 not known in closed form, its *loss distribution* (:class:`Atoms`) leads to the profile.
 """
 

@@ -1,4 +1,4 @@
-"""Rules on queries and attributes: absorb, merge, drop and settle (DESIGN: reduce)."""
+"""Rules on queries and attributes: absorb, merge, drop and settle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split a workload into parts whose maximum overlaps add, or of which the largest counts (DESIGN: reduce)."""
+"""Split a workload into parts whose maximum overlaps add, or of which the largest counts."""
 
 from __future__ import annotations
 

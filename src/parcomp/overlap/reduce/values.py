@@ -1,4 +1,4 @@
-"""Rules on values: merge the equal ones, drop the dominated ones (DESIGN: reduce).
+"""Rules on values: merge the equal ones, drop the dominated ones.
 
 Only the masks in use on the value's own attribute matter, not the weights and not the other attributes.  Kept values
 stay in their order, so an interval of values stays an interval.
