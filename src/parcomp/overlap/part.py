@@ -35,6 +35,9 @@ _ENUMERATION_WORK = 1 << 20
 _COLORING_LIMIT = 1 << 12
 """Up to this many queries the query graph is colored too, which takes milliseconds."""
 
+_EDGE_LIMIT = 1 << 22
+"""Box search covers the whole graph at its root in one go, which takes too long on large dense graphs."""
+
 _GRAPH_LIMIT = 1 << 15
 """Up to this many queries the query graph is built; box search needs it."""
 
@@ -140,7 +143,8 @@ class PartSearch:
             graph = build_query_graph(compiled)
             if Strategy.COLORING in chosen and compiled.query_count <= _COLORING_LIMIT:
                 self._found(self.lower, self.row, weighted_coloring(graph).weight, Strategy.COLORING)
-            if Strategy.BOX_SEARCH in chosen and not self.done:
+            small = graph.edge_count <= _EDGE_LIMIT or Strategy.VALUE_SEARCH not in chosen
+            if Strategy.BOX_SEARCH in chosen and small and not self.done:
                 searches[Strategy.BOX_SEARCH] = BoxSearch(compiled, graph, self.lower, self.row)
                 self._learn(searches)
         if Strategy.VALUE_SEARCH in chosen and not self.done and not (searches and has_helly(compiled).all()):
