@@ -57,8 +57,7 @@ def test_adversarial_input_keeps_its_deadline(workload):
     pc.max_overlap(workload, time_limit=0.01)
     began = time.monotonic()
     answer = pc.max_overlap(workload, time_limit=1.0)
-    # Generous, as the machine may be busy; the benchmarks measure the overrun itself.
-    assert time.monotonic() - began < 1.0 + 3.0
+    assert time.monotonic() - began < 1.0 + 1.0
     assert answer.lower <= answer.upper <= answer.total
     assert answer.lower == len(answer.members)
 
