@@ -147,11 +147,7 @@ class LiveOverlap:
         if len(self):
             raise WorkloadError("a history is loaded into an empty state")
         entries = list(history)
-        for attribute, live in enumerate(self._attributes):
-            live.prepare([p for query, _ in entries for index, p in query.terms if index == attribute])
-        for query, cost in entries:
-            self._check(query, cost)
-            self._append(query, cost, 0)
+        self.restore((query, cost, 0) for query, cost in entries)
         upper = self.loss().upper
         if upper > self.budget:
             while len(self):
@@ -160,6 +156,20 @@ class LiveOverlap:
                 f"the history is only known to spend at most {upper} units, the budget is {self.budget}"
             )
         self._uppers[1:] = [upper] * len(entries)
+
+    def restore(self, history: Iterable[tuple[Query, int, int]]) -> None:
+        """Take over queries admitted elsewhere: each with its cost and the bound of the loss that it was admitted by.
+
+        The bounds are taken as they are, which is quick: they must come from a record that can be trusted.
+        """
+        entries = list(history)
+        for attribute, live in enumerate(self._attributes):
+            live.prepare([p for query, _, _ in entries for index, p in query.terms if index == attribute])
+        for query, cost, upper in entries:
+            self._check(query, cost)
+            if upper > self.budget:
+                raise WorkloadError(f"the history spends up to {upper} units, the budget is {self.budget}")
+            self._append(query, cost, upper)
 
     def loss(self, work: int = LOSS_WORK) -> Loss:
         """The loss of all admitted queries as a bracket."""

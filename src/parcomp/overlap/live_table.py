@@ -60,7 +60,7 @@ class LiveAttribute:
 
     def prepare(self, predicates: list[Predicate]) -> None:
         """Cut up the cells for many predicates at once, which is quicker than one by one."""
-        if len(self.cells) < self.size:
+        if predicates and len(self.cells) < self.size:
             self._cut(predicates)
 
     def _cut(self, predicates: list[Predicate]) -> None:
