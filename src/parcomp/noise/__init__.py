@@ -1,0 +1,1 @@
+"""Noise on exact integers: which mechanism a cost buys, how far it strays, and drawing it."""
