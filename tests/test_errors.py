@@ -15,7 +15,9 @@ def test_every_error_is_a_parcomp_error_and_a_value_error() -> None:
     classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
     assert len(classes) > 5
     assert all(issubclass(kind, ParcompError) for kind in classes)
-    assert all(issubclass(kind, ValueError) for kind in classes if kind is not ParcompError)
+    # A refusal is an answer to a request that is well formed.
+    plain = {ParcompError, errors.RefusedError}
+    assert all(issubclass(kind, ValueError) for kind in classes if kind not in plain)
 
 
 def test_a_file_error_names_file_line_and_field() -> None:

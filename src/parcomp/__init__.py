@@ -23,8 +23,10 @@ from parcomp.model.domain import Domain
 from parcomp.model.notation import between
 from parcomp.model.query import Query
 from parcomp.model.workload import Workload
+from parcomp.model.workload_file import register_workload_format
 
 if TYPE_CHECKING:
+    from parcomp.custodian import Custodian
     from parcomp.overlap.bounds import chromatic_number, clique_number
     from parcomp.overlap.maximum import max_overlap
     from parcomp.overlap.verify import verify
@@ -35,6 +37,7 @@ __all__ = [
     "Binned",
     "Categorical",
     "Cost",
+    "Custodian",
     "Domain",
     "Integer",
     "ParcompError",
@@ -49,8 +52,9 @@ __all__ = [
     "verify",
 ]
 
-# The solvers pull in numba, which takes longer to import than most workloads take to solve.
+# These pull in numba, and the custodian databases, which take longer to import than most workloads take to solve.
 _LAZY = {
+    "Custodian": "parcomp.custodian",
     "chromatic_number": "parcomp.overlap.bounds",
     "clique_number": "parcomp.overlap.bounds",
     "max_overlap": "parcomp.overlap.maximum",
@@ -58,6 +62,8 @@ _LAZY = {
     "privacy_loss": "parcomp.privacy.loss",
     "verify": "parcomp.overlap.verify",
 }
+
+register_workload_format(".sql", "parcomp.sql.workload_file:load_sql_workload")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,17 @@ from decimal import Decimal
 __all__ = [
     "CertificateError",
     "CostError",
+    "DataError",
     "DomainError",
     "FileError",
+    "IdempotencyError",
+    "LedgerError",
     "ParcompError",
     "PredicateError",
+    "RefusedError",
+    "SettingsError",
     "SizeError",
+    "SqlError",
     "WorkloadError",
     "one_line",
     "shown",
@@ -55,6 +61,34 @@ class CertificateError(ParcompError, ValueError):
     """A certificate does not prove what it claims of the given workload."""
 
 
+class DataError(ParcompError, ValueError):
+    """A table cannot be read, or its columns do not have the types that the domain needs."""
+
+
+class LedgerError(ParcompError, ValueError):
+    """A ledger cannot be opened, read or written, or does not belong to the settings it is opened with."""
+
+
+class SettingsError(ParcompError, ValueError):
+    """A custodian's settings do not allow what is asked."""
+
+
+class RefusedError(ParcompError):
+    """Budget or quota do not bear a query; nothing was charged.
+
+    ``cost`` is what it asked for and ``remaining`` the most that its rows still bear, in additive units.
+    """
+
+    def __init__(self, message: str, *, cost: int, remaining: int) -> None:
+        self.cost = cost
+        self.remaining = remaining
+        super().__init__(message)
+
+
+class IdempotencyError(ParcompError, ValueError):
+    """An idempotency key stands for another request already."""
+
+
 class FileError(ParcompError, ValueError):
     """A file is unreadable or ill formed; the message names file, line and field."""
 
@@ -65,6 +99,16 @@ class FileError(ParcompError, ValueError):
         self.message = message
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(": ".join(one_line(part) for part in (place, field, message) if part))
+
+
+class SqlError(ParcompError, ValueError):
+    """A statement is not in the dialect that is answered; the message names line and column of what is not."""
+
+    def __init__(self, message: str, *, line: int, column: int) -> None:
+        self.message = one_line(message)
+        self.line = line
+        self.column = column
+        super().__init__(f"line {line}, column {column}: {self.message}")
 
 
 def shown(value: object) -> str:

@@ -23,7 +23,9 @@ _BAR = 48
 
 
 def loss(
-    workload: Annotated[Path, typer.Argument(metavar="WORKLOAD", help="A workload file (.jsonl).", show_default=False)],
+    workload: Annotated[
+        Path, typer.Argument(metavar="WORKLOAD", help="A workload file (.jsonl or .sql).", show_default=False)
+    ],
     domain: Annotated[
         Path, typer.Option(metavar="FILE", help="The domain file (.json, .toml or .yaml).", show_default=False)
     ],

@@ -20,7 +20,7 @@ __all__ = ["overlap"]
 
 def overlap(
     workloads: Annotated[
-        list[Path], typer.Argument(metavar="WORKLOAD...", help="Workload files (.jsonl).", show_default=False)
+        list[Path], typer.Argument(metavar="WORKLOAD...", help="Workload files (.jsonl or .sql).", show_default=False)
     ],
     domain: Annotated[
         Path, typer.Option(metavar="FILE", help="The domain file (.json, .toml or .yaml).", show_default=False)

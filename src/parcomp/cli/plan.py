@@ -25,7 +25,9 @@ __all__ = ["plan"]
 
 
 def plan(
-    workload: Annotated[Path, typer.Argument(metavar="WORKLOAD", help="A workload file (.jsonl).", show_default=False)],
+    workload: Annotated[
+        Path, typer.Argument(metavar="WORKLOAD", help="A workload file (.jsonl or .sql).", show_default=False)
+    ],
     domain: Annotated[
         Path, typer.Option(metavar="FILE", help="The domain file (.json, .toml or .yaml).", show_default=False)
     ],

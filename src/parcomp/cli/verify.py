@@ -16,7 +16,7 @@ __all__ = ["verify"]
 
 
 def verify(
-    workload: Annotated[Path, typer.Argument(help="The workload file (.jsonl).", show_default=False)],
+    workload: Annotated[Path, typer.Argument(help="The workload file (.jsonl or .sql).", show_default=False)],
     certificate: Annotated[Path, typer.Argument(help="What parcomp overlap --certificate wrote.", show_default=False)],
     domain: Annotated[Path, typer.Option(metavar="FILE", help="The domain file.", show_default=False)],
 ) -> None:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeAlias
 
 from parcomp.errors import SizeError, WorkloadError
 from parcomp.model.domain import Domain
@@ -20,17 +21,22 @@ from parcomp.model.query import Query
 
 __all__ = ["MAX_ALTERNATIVES", "Condition"]
 
-MAX_ALTERNATIVES = 256
+_Terms: TypeAlias = tuple[tuple[int, Predicate], ...]
+
+MAX_ALTERNATIVES = 64
 """The most alternatives that a condition may have once it is written as a union."""
+
+_MAX_PRODUCT = 16 * MAX_ALTERNATIVES
+"""The most pairs of alternatives that are intersected at once, so that no wording takes long to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """The rows that satisfy at least one of the ``alternatives``.
 
-    Contradictions are left out, an alternative within another one is dropped, and two that differ on a single attribute
-    become one; what remains is sorted.  So equal conditions that differ in wording only are usually equal objects, and
-    always if they are conjunctions.
+    Contradictions are left out, an alternative within another one is dropped, and those that differ on a single
+    attribute become one; what remains is sorted.  So equal conditions that differ in wording only are usually equal
+    objects, and always if they are conjunctions.  Their hulls are always equal: a hull depends on the rows alone.
 
     >>> from parcomp.model.attribute import Categorical, Integer
     >>> domain = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 119)})
@@ -44,14 +50,8 @@ class Condition:
 
     def __post_init__(self) -> None:
         for query in self.alternatives:
-            if query.domain is not self.domain and query.domain != self.domain:
-                raise WorkloadError("the alternatives of a condition belong to one domain")
-        object.__setattr__(self, "alternatives", _simplified(self.alternatives))
-        if len(self.alternatives) > MAX_ALTERNATIVES:
-            raise SizeError(
-                f"the condition is a union of {len(self.alternatives):,} conjunctions, at most {MAX_ALTERNATIVES} are "
-                "taken; ask for its parts one by one"
-            )
+            _check_domain(self.domain, query.domain)
+        object.__setattr__(self, "alternatives", _simplified(self.domain, self.alternatives))
 
     @classmethod
     def of(cls, query: Query) -> Condition:
@@ -73,7 +73,7 @@ class Condition:
         for query in self.alternatives[1:]:
             terms = dict(query.terms)
             accepted = {index: known | terms[index] for index, known in accepted.items() if index in terms}
-        return Query(self.domain, tuple(sorted(accepted.items(), key=lambda term: term[0])))
+        return Query(self.domain, tuple(sorted(accepted.items(), key=_position)))
 
     def covers(self, row: Mapping[str, object]) -> bool:
         """Whether a row (attribute → value) satisfies it."""
@@ -81,8 +81,10 @@ class Condition:
 
     def __and__(self, other: Condition) -> Condition:
         """The rows that satisfy both."""
-        if len(self.alternatives) * len(other.alternatives) > MAX_ALTERNATIVES**2:
-            raise SizeError("the condition has too many alternatives; ask for its parts one by one")
+        _check_domain(self.domain, other.domain)
+        pairs = len(self.alternatives) * len(other.alternatives)
+        if pairs > _MAX_PRODUCT:
+            raise _too_many(pairs)
         return Condition(self.domain, tuple(a & b for a, b in product(self.alternatives, other.alternatives)))
 
     def __or__(self, other: Condition) -> Condition:
@@ -94,42 +96,66 @@ class Condition:
         return [query.where() for query in self.alternatives]
 
 
-def _simplified(queries: Iterable[Query]) -> tuple[Query, ...]:
+def _check_domain(domain: Domain, other: Domain) -> None:
+    if other is not domain and other != domain:
+        raise WorkloadError("the alternatives of a condition belong to one domain")
+
+
+def _too_many(count: int) -> SizeError:
+    return SizeError(
+        f"the condition is a union of {count:,} conjunctions, at most {MAX_ALTERNATIVES} are taken; "
+        "ask for its parts one by one"
+    )
+
+
+def _simplified(domain: Domain, queries: Iterable[Query]) -> tuple[Query, ...]:
     """Alternatives of the same union, sorted by their notation."""
-    kept: list[Query] = []
-    waiting = sorted({query for query in queries if not query.is_contradiction}, key=_notation, reverse=True)
-    while waiting:
-        query = waiting.pop()
-        if any(_within(query, other) for other in kept):
-            continue
-        kept = [other for other in kept if not _within(other, query)]
-        partner = next((other for other in kept if _merged(query, other) is not None), None)
-        if partner is None:
-            kept.append(query)
-            continue
-        merged = _merged(query, partner)
-        assert merged is not None
-        kept.remove(partner)
-        waiting.append(merged)
-    return tuple(sorted(kept, key=_notation))
+    kept = {query.terms for query in queries if not query.is_contradiction}
+    if len(kept) < 2:
+        return tuple(Query(domain, terms) for terms in kept)
+    if len(kept) > MAX_ALTERNATIVES:
+        # Comparing each with each would take too long; merging is linear.
+        kept = _merged(domain, kept)
+        if len(kept) > MAX_ALTERNATIVES:
+            raise _too_many(len(kept))
+    while True:
+        fewer = _merged(domain, _maximal(kept))
+        if len(fewer) == len(kept):
+            return tuple(sorted((Query(domain, terms) for terms in fewer), key=_notation))
+        kept = fewer
 
 
-def _within(inner: Query, outer: Query) -> bool:
-    terms = dict(inner.terms)
-    return all(index in terms and terms[index] <= predicate for index, predicate in outer.terms)
+def _maximal(alternatives: set[_Terms]) -> set[_Terms]:
+    """Without those within another one."""
+    by_attribute = [(terms, dict(terms)) for terms in alternatives]
+    return {
+        inner
+        for inner, accepted in by_attribute
+        if not any(
+            outer is not inner and all(index in accepted and accepted[index] <= predicate for index, predicate in outer)
+            for outer, _ in by_attribute
+        )
+    }
 
 
-def _merged(one: Query, other: Query) -> Query | None:
-    """The union of two queries where it is a query again: they constrain the same attributes and differ on one."""
-    mine, theirs = dict(one.terms), dict(other.terms)
-    if mine.keys() != theirs.keys():
-        return None
-    different = [index for index in mine if mine[index] != theirs[index]]
-    if len(different) > 1:
-        return None
-    for index in different:
-        mine[index] = mine[index] | theirs[index]
-    return Query(one.domain, tuple(sorted(mine.items(), key=lambda term: term[0])))
+def _merged(domain: Domain, alternatives: set[_Terms]) -> set[_Terms]:
+    """Those that differ on a single attribute become one, attribute by attribute in the order of the domain."""
+    attributes = list(domain.attributes.values())
+    for index in sorted({index for terms in alternatives for index, _ in terms}):
+        accepted: dict[_Terms, Predicate] = {}
+        for terms in alternatives:
+            rest = tuple(term for term in terms if term[0] != index)
+            mine = next((p for i, p in terms if i == index), Predicate.tautology(attributes[index].size))
+            accepted[rest] = accepted[rest] | mine if rest in accepted else mine
+        alternatives = {
+            tuple(sorted((*rest, (index, predicate)), key=_position)) if not predicate.is_tautology else rest
+            for rest, predicate in accepted.items()
+        }
+    return alternatives
+
+
+def _position(term: tuple[int, Predicate]) -> int:
+    return term[0]
 
 
 def _notation(query: Query) -> str:

@@ -147,6 +147,9 @@ class Statement:
 
     def _group_predicates(self) -> list[Predicate]:
         attributes = list(self.domain.attributes.values())
+        if self.where.is_contradiction:
+            # Which attribute the hull of a contradiction constrains is arbitrary: no group is possible on any.
+            return [Predicate.contradiction(attributes[index].size) for index in self.groups]
         accepted = dict(self.query.terms)
         return [accepted.get(index, Predicate.tautology(attributes[index].size)) for index in self.groups]
 

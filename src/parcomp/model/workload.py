@@ -99,7 +99,7 @@ class Workload:
 
     @classmethod
     def load(cls, domain: Domain, path: str | Path) -> Workload:
-        """Read a workload file (JSON Lines)."""
+        """Read a workload file (``.jsonl`` or ``.sql``)."""
         from parcomp.model.workload_file import load_workload  # noqa: PLC0415  files know workloads, not the reverse
 
         return load_workload(domain, path)

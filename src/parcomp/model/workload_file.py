@@ -1,15 +1,18 @@
 """Workload files in JSON Lines: one query a line.
 
 ``{"id": "q7", "where": {"sex": "F", "age": [{"from": 20, "to": 39}, 65]}, "weight": 1}``
+
+Layers above can register readers of other formats, by the suffix of the file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from parcomp.costs import COST_KINDS, Cost, amount_text
 from parcomp.errors import CostError, DomainError, FileError, PredicateError, WorkloadError, shown
@@ -19,15 +22,36 @@ from parcomp.model.predicate import Predicate
 from parcomp.model.text_file import parse_json, read_text
 from parcomp.model.workload import QueryId, Workload, WorkloadBuilder, check_id
 
-__all__ = ["load_workload", "save_workload"]
+__all__ = ["WorkloadLoader", "load_workload", "register_workload_format", "save_workload"]
+
+WorkloadLoader: TypeAlias = Callable[[Domain, str | Path], Workload]
 
 _KEYS = ("id", "where", *COST_KINDS)
 
 
+# A loader, or the "module:function" where it is found once it is needed.
+_LOADERS: dict[str, WorkloadLoader | str] = {}
+
+
+def register_workload_format(suffix: str, loader: WorkloadLoader | str) -> None:
+    """Have files with this suffix read by ``loader``, a function or its ``module:name``, imported at first use."""
+    _LOADERS[suffix] = loader
+
+
 def load_workload(domain: Domain, path: str | Path) -> Workload:
-    """Read a workload; empty lines are passed over but count as lines."""
-    if Path(path).suffix.lower() != ".jsonl":
-        raise FileError(path, "a workload file ends in .jsonl")
+    """Read a workload in the format that its suffix names."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _LOADERS:
+        raise FileError(path, f"a workload file ends in {' or '.join(_LOADERS)}")
+    loader = _LOADERS[suffix]
+    if isinstance(loader, str):
+        module, _, function = loader.partition(":")
+        loader = _LOADERS[suffix] = getattr(import_module(module), function)
+    return loader(domain, path)
+
+
+def _load_json_lines(domain: Domain, path: str | Path) -> Workload:
+    """Read a workload in JSON Lines; empty lines are passed over but count as lines."""
     built = WorkloadBuilder(domain)
     read_before: dict[tuple[str, str], Predicate] = {}
     for number, text in _lines(read_text(path)):
@@ -47,10 +71,13 @@ def load_workload(domain: Domain, path: str | Path) -> Workload:
     return Workload.from_builder(built)
 
 
+register_workload_format(".jsonl", _load_json_lines)
+
+
 def save_workload(workload: Workload, path: str | Path) -> None:
     """Write a workload; :func:`load_workload` reads it back to the same queries, ids and costs."""
     if Path(path).suffix.lower() != ".jsonl":
-        raise FileError(path, "a workload file ends in .jsonl")
+        raise FileError(path, "a workload is saved as .jsonl")
     with Path(path).open("w", encoding="utf-8") as file:
         for position, query in enumerate(workload):
             query_id, where = (json.dumps(x, ensure_ascii=False) for x in (workload.id_of(position), query.where()))

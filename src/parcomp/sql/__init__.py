@@ -1,0 +1,1 @@
+"""From SQL text to statements: what is asked, free of its wording."""

@@ -1,0 +1,130 @@
+"""Conditions against plain enumeration of rows."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcomp.errors import SizeError, WorkloadError
+from parcomp.model.attribute import Categorical, Integer
+from parcomp.model.condition import MAX_ALTERNATIVES, Condition
+from parcomp.model.domain import Domain
+from parcomp.model.predicate import Predicate
+from parcomp.model.query import Query
+from tests.property.strategies import many
+
+DOMAIN = Domain({"a": Integer(0, 3), "b": Categorical(["x", "y"], nullable=True), "c": Integer(0, 2)})
+SIZES = [attribute.size for attribute in DOMAIN.attributes.values()]
+ROWS = list(product(*(range(size) for size in SIZES)))
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> Query:
+    terms = []
+    for index, size in enumerate(SIZES):
+        if draw(st.booleans()):
+            terms.append((index, Predicate.from_codes(size, draw(st.sets(st.integers(0, size - 1))))))
+    return Query(DOMAIN, tuple(terms))
+
+
+unions = st.lists(queries(), max_size=6)
+conditions = unions.map(lambda found: Condition(DOMAIN, tuple(found)))
+
+
+def covered(query: Query) -> set[tuple[int, ...]]:
+    return {row for row in ROWS if all(row[index] in predicate for index, predicate in query.terms)}
+
+
+def rows_of(condition: Condition) -> set[tuple[int, ...]]:
+    return {row for query in condition.alternatives for row in covered(query)}
+
+
+@many
+@given(unions)
+def test_simplifying_keeps_the_rows(found: list[Query]) -> None:
+    condition = Condition(DOMAIN, tuple(found))
+    truth = {row for query in found for row in covered(query)}
+    assert rows_of(condition) == truth
+    assert condition.is_contradiction == (not truth)
+    assert {row for row in ROWS if condition.covers(DOMAIN.row(row))} == truth
+    assert len(condition.alternatives) <= len(found)
+
+
+@many
+@given(unions)
+def test_no_alternative_is_within_another_or_merges_with_it(found: list[Query]) -> None:
+    alternatives = Condition(DOMAIN, tuple(found)).alternatives
+    for one, other in product(alternatives, repeat=2):
+        if one is not other:
+            assert not covered(one) <= covered(other)
+            different = [i for i in range(len(SIZES)) if dict(one.terms).get(i) != dict(other.terms).get(i)]
+            assert len(different) > 1
+
+
+@many
+@given(unions, st.randoms())
+def test_the_order_of_the_alternatives_does_not_count(found: list[Query], random: Any) -> None:
+    shuffled = [*found, *found[:2]]
+    random.shuffle(shuffled)
+    assert Condition(DOMAIN, tuple(found)) == Condition(DOMAIN, tuple(shuffled))
+
+
+@many
+@given(conditions)
+def test_the_hull_is_the_smallest_query_around_the_rows(condition: Condition) -> None:
+    truth = rows_of(condition)
+    hull = covered(condition.hull)
+    assert truth <= hull
+    sides = [{row[index] for row in truth} for index in range(len(SIZES))]
+    assert hull == {row for row in ROWS if truth and all(row[i] in side for i, side in enumerate(sides))}
+    assert condition.hull.is_contradiction == (not truth)
+
+
+@many
+@given(conditions, conditions)
+def test_and_and_or_are_those_of_the_rows(one: Condition, other: Condition) -> None:
+    assert rows_of(one & other) == rows_of(one) & rows_of(other)
+    assert rows_of(one | other) == rows_of(one) | rows_of(other)
+
+
+@many
+@given(queries(), queries())
+def test_conjunctions_with_the_same_rows_are_equal(one: Query, other: Query) -> None:
+    mine, theirs = Condition.of(one), Condition.of(other)
+    assert (mine == theirs) == (covered(one) == covered(other))
+    assert (Condition.of(one) & Condition.of(other)) == Condition.of(one & other)
+
+
+def test_values_of_one_attribute_become_one_alternative_however_many() -> None:
+    domain = Domain({"a": Integer(0, 9_999), "b": Integer(0, 1)})
+    union = Condition(domain, tuple(domain.query(a=2 * value, b=1) for value in range(1_000)))
+    assert union.alternatives == (domain.query(a=list(range(0, 2_000, 2)), b=1),)
+
+
+def test_too_many_alternatives_are_refused() -> None:
+    domain = Domain({"a": Integer(0, 999), "b": Integer(0, 999), "c": Integer(0, 999), "d": Integer(0, 999)})
+    diagonal = [domain.query(a=value, b=value) for value in range(MAX_ALTERNATIVES + 1)]
+    assert len(Condition(domain, tuple(diagonal[1:])).alternatives) == MAX_ALTERNATIVES
+    with pytest.raises(SizeError, match=f"union of {MAX_ALTERNATIVES + 1} conjunctions"):
+        Condition(domain, tuple(diagonal))
+    other = Condition(domain, tuple(domain.query(c=value, d=value) for value in range(MAX_ALTERNATIVES)))
+    with pytest.raises(SizeError, match="4,096"):
+        _ = Condition(domain, tuple(diagonal[1:])) & other
+
+
+def test_alternatives_belong_to_one_domain() -> None:
+    other = Domain({"a": Integer(0, 3)})
+    with pytest.raises(WorkloadError, match="one domain"):
+        Condition(DOMAIN, (other.query(a=1),))
+    with pytest.raises(WorkloadError, match="one domain"):
+        _ = Condition.of(DOMAIN.query()) & Condition(other, ())
+
+
+def test_the_hull_of_nothing_covers_nothing() -> None:
+    assert Condition(DOMAIN, ()).hull.is_contradiction
+    assert Condition.of(DOMAIN.query(a=[])).where() == []
+    assert Condition.of(DOMAIN.query()).where() == [{}]
