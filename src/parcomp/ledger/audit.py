@@ -1,0 +1,274 @@
+"""An independent look at a ledger: whether the chain is whole, and whether the budget was kept.
+
+Nothing is taken from the custodian that made the charges.  The chain is recomputed from the binding on, each charge is
+read again, and the loss of all of them is worked out from scratch by the offline solver.  For a few hundred charges
+:mod:`parcomp.overlap.verify` checks the proof of it, if there is a short one.  Only where the solver leaves open
+whether the budget was kept, charges are admitted again one by one, as they were at first.
+
+*The loss* in additive units, under k rows per person, is k or k² (group privacy) times γ against adding or removing a
+row, and times min(2γ, replaced) against replacing one (:mod:`parcomp.privacy.loss`).  ``replaced`` adds up the charges,
+those with groups twice, since a row can leave one group and enter another.  *Precondition*: noise is made for the most
+by which replacing a row moves a number within one group.
+
+Loss only grows with each charge, so the loss of all charges bounds that at every moment.
+
+A chain shows no charges that were cut off at its end.  Who notes its head now and then can have it looked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from parcomp.costs import Cost
+from parcomp.errors import CertificateError, LedgerError, ParcompError
+from parcomp.ledger.binding import Binding, domain_text
+from parcomp.ledger.charge import Charge, chain_problems
+from parcomp.model.domain import Domain
+from parcomp.model.notation import read_predicate
+from parcomp.model.predicate import Predicate
+from parcomp.model.query import Query
+from parcomp.model.text_file import parse_json
+from parcomp.model.workload import Workload
+from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.maximum import max_overlap
+from parcomp.overlap.verify import verify
+from parcomp.privacy.loss import neighbor_units
+from parcomp.privacy.measures import check_neighbours, find_measure
+from parcomp.privacy.overlap_units import OverlapUnits
+
+__all__ = ["Audit", "audit"]
+
+_FIRST_WORK = 1 << 29
+"""Word operations spent on the loss at first: a few seconds. More is spent only if that leaves the budget in doubt."""
+
+_PROVEN_CHARGES = 300
+_PROOF_SECONDS = 2.0
+_PROOF_NODES = 1000
+"""Up to how many charges a proof is asked for, how long the solver may take, and how long a proof is still checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found; all amounts are additive units.
+
+    ``loss`` is a proven bound of what the charges spend under the binding's neighbor relation; ``lower`` is what it
+    would be if no row were covered by more than the heaviest that was found.  ``sequential`` is what they would spend
+    without regard to overlap.  ``checked`` is whether a proof that the budget was kept was checked apart from the
+    solver.  ``problems`` are lines that name the charge at fault.
+    """
+
+    charges: int
+    head: str
+    budget: int
+    loss: int
+    lower: int
+    sequential: int
+    checked: bool
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing to object to."""
+        return not self.problems
+
+
+def audit(
+    charges: Iterable[Charge],
+    binding: Binding,
+    domain: Domain,
+    *,
+    noted_head: str | None = None,
+    time_limit: float = 60.0,
+) -> Audit:
+    """Check all charges of a ledger from the first one on.
+
+    ``noted_head`` is the digest of the last charge as it was at some earlier time: it must still be in the chain.
+    """
+    entries = list(charges)
+    problems = chain_problems(entries, binding.digest)
+    if binding.domain != domain_text(domain):
+        problems.append("the binding: is for another domain")
+    if noted_head is not None and noted_head not in {binding.digest, *(charge.digest for charge in entries)}:
+        problems.append("the chain: does not hold the noted head; charges were cut off or written anew since")
+    reader = _Reader(domain)
+    expenses = []
+    for charge in entries:
+        try:
+            expenses.append(reader.expense(charge))
+        except ParcompError as error:
+            problems.append(f"charge {charge.number}: {error}")
+        except RecursionError:
+            problems.append(f"charge {charge.number}: is nested too deeply")
+    problems.extend(_upper_problems(expenses))
+    try:
+        loss = _Accountant(expenses, binding, domain).loss(time_limit)
+    except ParcompError as error:
+        problems.append(f"the loss: cannot be worked out ({error})")
+        loss = _Loss(0, 0, 0, checked=False)
+    if loss.lower > binding.budget_units:
+        problems.append(f"the loss: is {loss.lower} units or more, the budget {binding.budget_units}")
+    elif loss.upper > binding.budget_units:
+        problems.append(
+            f"the loss: is between {loss.lower} and {loss.upper} units, not shown to be within the budget of "
+            f"{binding.budget_units}; allow more time"
+        )
+    if expenses and expenses[-1].charge.upper < loss.overlap:
+        problems.append(
+            f"charge {expenses[-1].charge.number}: says that the maximum overlap is at most "
+            f"{expenses[-1].charge.upper} units, it is {loss.overlap} or more"
+        )
+    return Audit(
+        charges=len(entries),
+        head=entries[-1].digest if entries else binding.digest,
+        budget=binding.budget_units,
+        loss=loss.upper,
+        lower=loss.lower,
+        sequential=find_measure(binding.measure).group(
+            sum(expense.charge.units for expense in expenses), binding.rows_per_person
+        ),
+        checked=loss.checked,
+        problems=tuple(problems),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Expense:
+    """A charge that was understood."""
+
+    charge: Charge
+    query: Query
+    replaced: int
+    """What replacing a row costs, in additive units."""
+
+
+class _Reader:
+    """Reads what charges say; equal texts are read once."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._read: dict[tuple[str, str], tuple[Query, bool]] = {}
+        self._predicates: dict[tuple[str, str], Predicate] = {}
+
+    def expense(self, charge: Charge) -> _Expense:
+        """The charge as an expense; an error says what is wrong with it."""
+        _ = charge.entry
+        texts = charge.statement, charge.where
+        if texts not in self._read:
+            self._read[texts] = self._meaning(*texts)
+        query, grouped = self._read[texts]
+        spent = 0 if query.is_contradiction else charge.units
+        return _Expense(charge, query, 2 * spent if grouped else spent)
+
+    def _meaning(self, statement: str, where: str) -> tuple[Query, bool]:
+        query = self._query(parse_json("where", where))
+        document = parse_json("statement", statement)
+        alternatives = document.get("where")
+        if not isinstance(alternatives, list) or not all(isinstance(one, Mapping) for one in alternatives):
+            raise LedgerError('statement: has no "where", a list of conjunctions')
+        for alternative in alternatives:
+            if not _covers(query, self._query(alternative)):
+                raise LedgerError("where: does not cover all rows that the statement asks about")
+        return query, bool(document.get("groups"))
+
+    def _query(self, where: Mapping[str, object]) -> Query:
+        predicates = {}
+        for name, written in where.items():
+            key = name, repr(written)
+            if key not in self._predicates:
+                self._domain.index(name)
+                self._predicates[key] = read_predicate(self._domain.attributes[name], written)
+            predicates[name] = self._predicates[key]
+        return self._domain.query(predicates)
+
+
+def _covers(outer: Query, inner: Query) -> bool:
+    if inner.is_contradiction:
+        return True
+    terms = dict(inner.terms)
+    return all(index in terms and terms[index] <= predicate for index, predicate in outer.terms)
+
+
+def _upper_problems(expenses: Sequence[_Expense]) -> list[str]:
+    """Where the bound that a charge carries is too low: maximum overlap never shrinks and is not below a cost."""
+    problems, before = [], 0
+    for expense in expenses:
+        charge = expense.charge
+        least = before if expense.query.is_contradiction else max(before, charge.units)
+        if charge.upper < least:
+            problems.append(
+                f"charge {charge.number}: bounds the maximum overlap by {charge.upper} units, it is {least}"
+            )
+        before = max(before, charge.upper)
+    return problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """The loss as a bracket in units; the maximum overlap is not below ``overlap``."""
+
+    lower: int
+    upper: int
+    overlap: int
+    checked: bool
+
+
+class _Accountant:
+    """Works out what expenses spend, with growing effort until it is known whether the budget was kept."""
+
+    def __init__(self, expenses: Sequence[_Expense], binding: Binding, domain: Domain) -> None:
+        self._expenses = expenses
+        self._budget = binding.budget_units
+        self._measure = find_measure(binding.measure)
+        self._neighbours = check_neighbours(binding.neighbours)
+        self._rows = binding.rows_per_person
+        self._domain = domain
+        self._replaced = sum(expense.replaced for expense in expenses)
+        costs = [Cost("weight", expense.charge.units) for expense in expenses]
+        self._workload = Workload(domain, [expense.query for expense in expenses], costs)
+
+    def loss(self, time_limit: float) -> _Loss:
+        deadline = time.monotonic() + time_limit
+        overlap = OverlapUnits(self._workload)
+        first = overlap.within_work(self._workload.units, _FIRST_WORK)
+        lower, upper = first.lower, first.upper
+        if self._in_doubt(lower, upper):
+            second = overlap.within_time(self._workload.units, time.monotonic() + time_limit / 2)
+            lower, upper = max(lower, second.lower), min(upper, second.upper)
+        if self._in_doubt(lower, upper):
+            upper = min(upper, self._admitted_again(upper, deadline))
+        proven = self._proven()
+        checked = proven is not None and self._charged(proven) <= self._budget
+        return _Loss(
+            self._charged(lower), self._charged(upper if proven is None else min(upper, proven)), lower, checked
+        )
+
+    def _charged(self, gamma: int) -> int:
+        return self._measure.group(neighbor_units(gamma, self._replaced, self._neighbours), self._rows)
+
+    def _in_doubt(self, lower: int, upper: int) -> bool:
+        return self._charged(upper) > self._budget >= self._charged(lower)
+
+    def _admitted_again(self, upper: int, deadline: float) -> int:
+        """A bound of the maximum overlap by the admission lemma; ``upper`` if a charge is not admitted in time."""
+        live = LiveOverlap(self._domain, self._budget)
+        for expense in self._expenses:
+            if time.monotonic() > deadline or not live.add(expense.query, expense.charge.units):
+                return upper
+        return live.upper
+
+    def _proven(self) -> int | None:
+        """A bound of the maximum overlap by a proof that was checked; None if there is no short one."""
+        if len(self._workload) > _PROVEN_CHARGES:
+            return None
+        certificate = max_overlap(self._workload, _PROOF_SECONDS).certificate
+        nodes = certificate["proof"]
+        if len(nodes) > _PROOF_NODES or any("search" in node for node in nodes):
+            return None
+        try:
+            verify(self._workload, certificate)
+        except CertificateError as error:
+            raise LedgerError(f"the solver's proof is wrong: {error}") from None
+        # The certificate has whole units, which a float need not hold.
+        return int(certificate["upper"])

@@ -1,0 +1,116 @@
+"""What a ledger is bound to: one dataset of one version, its domain, and what its charges and budget mean.
+
+Charges are numbers without a meaning of their own.  The same ledger read with another domain, measure or budget would
+prove a guarantee that nobody has, so a ledger keeps these settings and refuses to be opened with others.
+
+The digest of a binding, before charge 1 of the chain, is the SHA-256 in lowercase hexadecimal of the records
+(:func:`~parcomp.ledger.charge.record`) of
+
+    ``parcomp binding 1``, dataset, version, domain, measure, budget_units, neighbours, rows_per_person
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple, dataclass, fields
+from hashlib import sha256
+from typing import Any
+
+from parcomp.costs import MAX_UNITS
+from parcomp.errors import LedgerError, ParcompError, shown
+from parcomp.ledger.charge import check_text, record
+from parcomp.model.domain import Domain
+from parcomp.privacy.measures import Measure, check_neighbours, check_rows_per_person, find_measure
+
+__all__ = ["Binding", "domain_text"]
+
+_MARK = "parcomp binding 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The settings that a ledger belongs to; ``budget_units`` are additive units of the measure."""
+
+    dataset: str
+    version: str
+    domain: str
+    measure: str
+    budget_units: int
+    neighbours: str
+    rows_per_person: int
+
+    def __post_init__(self) -> None:
+        for name in ("dataset", "version", "domain"):
+            check_text(getattr(self, name), name)
+        try:
+            find_measure(self.measure)
+            check_neighbours(self.neighbours)
+            check_rows_per_person(self.rows_per_person)
+        except LedgerError:
+            raise
+        except ParcompError as error:
+            raise LedgerError(str(error)) from None
+        units = self.budget_units
+        if isinstance(units, bool) or not isinstance(units, int) or not 1 <= units <= MAX_UNITS:
+            raise LedgerError(f"a budget is a whole number of units from 1 to {MAX_UNITS}, not {shown(units)}")
+
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        version: str,
+        domain: Domain,
+        measure: Measure,
+        budget_units: int,
+        neighbours: str = "add-remove",
+        rows_per_person: int = 1,
+    ) -> Binding:
+        """The binding of a dataset with these settings."""
+        return cls(dataset, version, domain_text(domain), measure.name, budget_units, neighbours, rows_per_person)
+
+    @property
+    def digest(self) -> str:
+        """The digest that charge 1 follows."""
+        return sha256(b"".join(map(record, (_MARK, *astuple(self))))).hexdigest()
+
+    def check_same(self, settings: Binding) -> None:
+        """Raise :class:`~parcomp.errors.LedgerError` if a ledger with this binding is opened with other settings."""
+        differences = [
+            _difference(field.name, getattr(self, field.name), getattr(settings, field.name))
+            for field in fields(self)
+            if getattr(self, field.name) != getattr(settings, field.name)
+        ]
+        if differences:
+            raise LedgerError(
+                f"the ledger belongs to other settings: {'; '.join(differences)}. Set them back, or use another "
+                "ledger: a dataset of another version has its own ledger and budget, and what two ledgers spend on "
+                "the same people adds up"
+            )
+
+
+def domain_text(domain: Domain) -> str:
+    """The domain in canonical JSON; attributes are a list, as their order counts."""
+    attributes = [[name, attribute.describe()] for name, attribute in domain.attributes.items()]
+    document = {"name": domain.name, "attributes": attributes}
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _difference(name: str, has: Any, says: Any) -> str:
+    if name == "domain":
+        return _domain_difference(has, says)
+    return f"{name} is {shown(has)} in the ledger and {shown(says)} in the settings"
+
+
+def _domain_difference(has: str, says: str) -> str:
+    try:
+        old, new = json.loads(has), json.loads(says)
+        if old["name"] != new["name"]:
+            return f"domain is named {shown(old['name'])} in the ledger and {shown(new['name'])} in the settings"
+        old_names, new_names = ([name for name, _ in domain["attributes"]] for domain in (old, new))
+        if old_names != new_names:
+            have, say = ", ".join(old_names), ", ".join(new_names)
+            return f"domain has the attributes {shown(have)} in the ledger and {shown(say)} in the settings"
+        changed = next(a[0] for a, b in zip(old["attributes"], new["attributes"], strict=True) if a != b)
+        return f"domain has other values of attribute {shown(changed)} in the ledger than in the settings"
+    except (ValueError, KeyError, TypeError, StopIteration):
+        return "domain in the ledger is not that of the settings"

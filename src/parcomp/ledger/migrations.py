@@ -1,0 +1,106 @@
+"""The tables of a ledger, as numbered steps from an empty database.
+
+The table ``parcomp_schema`` lists the steps that were taken.  Opening a ledger takes those that are missing, in one
+transaction.  A database with steps that this version does not know is refused: charging without knowing all that is
+stored could overlook charges.
+
+Both databases refuse to change or delete what was written.  In SQLite further triggers refuse what ``INSERT OR
+REPLACE`` would do past them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from parcomp.errors import LedgerError
+
+__all__ = ["STEPS", "Dialect", "Execute", "Step", "migrate"]
+
+Dialect: TypeAlias = Literal["sqlite", "postgresql"]
+Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+"""Runs a statement, with ``?`` for values, and returns its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Statements that take the tables from the step before to this one."""
+
+    number: int
+    statements: tuple[str, ...]
+    sqlite: tuple[str, ...] = ()
+    postgresql: tuple[str, ...] = ()
+
+
+_APPEND_ONLY = ("parcomp_ledger", "parcomp_charge", "parcomp_answer", "parcomp_request")
+_REFUSED = "the ledger is append-only"
+
+_TABLES = (
+    """CREATE TABLE parcomp_ledger (
+        ledger INTEGER PRIMARY KEY, dataset TEXT NOT NULL, version TEXT NOT NULL, domain TEXT NOT NULL,
+        measure TEXT NOT NULL, budget_units BIGINT NOT NULL, neighbours TEXT NOT NULL, rows_per_person BIGINT NOT NULL,
+        UNIQUE (dataset, version))""",
+    """CREATE TABLE parcomp_charge (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, number BIGINT NOT NULL, time TEXT NOT NULL,
+        analyst TEXT NOT NULL, statement TEXT NOT NULL, charged_where TEXT NOT NULL, units BIGINT NOT NULL,
+        upper_units BIGINT NOT NULL, batch TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL,
+        PRIMARY KEY (ledger, number))""",
+    """CREATE TABLE parcomp_answer (
+        ledger INTEGER NOT NULL, number BIGINT NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (ledger, number),
+        FOREIGN KEY (ledger, number) REFERENCES parcomp_charge)""",
+    """CREATE TABLE parcomp_request (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
+        body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
+)
+
+_SQLITE_TRIGGERS = (
+    *(
+        f"""CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table}
+        BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"""
+        for table in _APPEND_ONLY
+        for action in ("UPDATE", "DELETE")
+    ),
+    f"""CREATE TRIGGER parcomp_charge_insert BEFORE INSERT ON parcomp_charge
+        WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM parcomp_charge WHERE ledger = NEW.ledger)
+        BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
+    f"""CREATE TRIGGER parcomp_answer_insert BEFORE INSERT ON parcomp_answer
+        WHEN EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND number = NEW.number)
+        BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
+)
+
+_POSTGRESQL_TRIGGERS = (
+    f"""CREATE FUNCTION parcomp_append_only() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $$""",
+    *(
+        f"""CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
+        FOR EACH STATEMENT EXECUTE FUNCTION parcomp_append_only()"""
+        for table in _APPEND_ONLY
+    ),
+)
+
+STEPS: Sequence[Step] = (Step(1, _TABLES, sqlite=_SQLITE_TRIGGERS, postgresql=_POSTGRESQL_TRIGGERS),)
+
+_EXISTS: dict[Dialect, str] = {
+    "sqlite": "SELECT count(*) FROM sqlite_master WHERE name = 'parcomp_schema'",
+    "postgresql": "SELECT count(to_regclass('parcomp_schema'))",
+}
+
+
+def migrate(execute: Execute, dialect: Dialect, steps: Sequence[Step] = STEPS) -> None:
+    """Take the steps that are missing; to be called within a transaction that holds off all others."""
+    # Asked for first, since a user who may not create tables may still use those there are.
+    if execute(_EXISTS[dialect])[0][0] == 0:
+        execute("CREATE TABLE parcomp_schema (step INTEGER PRIMARY KEY)")
+    taken = {row[0] for row in execute("SELECT step FROM parcomp_schema")}
+    known = [step.number for step in steps]
+    if not taken <= set(known):
+        raise LedgerError(
+            f"the ledger's tables are of step {max(taken)}, this version of Parcomp knows step {max(known)}; "
+            "use the version that made them, or a later one"
+        )
+    for step in steps:
+        if step.number not in taken:
+            for statement in (*step.statements, *getattr(step, dialect)):
+                execute(statement)
+            execute("INSERT INTO parcomp_schema (step) VALUES (?)", (step.number,))

@@ -1,0 +1,129 @@
+"""Ledgers in a PostgreSQL database: for several servers, and for databases that are backed up already.
+
+*Durable*: each transaction asks for ``synchronous_commit``, and a server that runs with ``fsync = off`` is refused.
+*Serialized*: a transaction holds an advisory lock on its ledger.  Such a lock needs no right to change tables, and the
+server frees it with the transaction, which it ends when the connection is gone or stays idle for a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors
+
+from parcomp.errors import LedgerError, one_line
+from parcomp.ledger.binding import Binding
+from parcomp.ledger.migrations import Dialect
+from parcomp.ledger.serial import SerialLedger
+from parcomp.ledger.store import Ledger
+from parcomp.ledger.tables import ConnectionLostError
+
+__all__ = ["PostgresSession", "open_postgres"]
+
+_LOCKS: Final = 0x70617263
+"""The class of this package's advisory locks; within it each ledger has its number."""
+
+_CONNECT_SECONDS = 10
+
+
+def open_postgres(url: str, binding: Binding, busy_seconds: float) -> Ledger:
+    """Open the ledger of the dataset and version in a database, and make it if there is none."""
+    return SerialLedger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False)
+
+
+class PostgresSession:
+    """A connection to the database of a ledger."""
+
+    dialect: Final[Dialect] = "postgresql"
+
+    def __init__(self, url: str, busy_seconds: float) -> None:
+        self._busy_seconds = busy_seconds
+        try:
+            # Prepared statements do not survive a pooler between here and the server.
+            self._connection = psycopg.connect(
+                url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_SECONDS
+            )
+        except psycopg.ProgrammingError:
+            # What is wrong with an address is told together with the address, which may hold a password.
+            raise LedgerError(
+                "the address of the ledger's database is not well formed; postgresql://USER@HOST/NAME"
+            ) from None
+        except psycopg.Error as error:
+            raise LedgerError(f"the ledger's database cannot be reached ({_reason(error)})") from None
+        try:
+            if self.execute("SHOW fsync")[0][0] != "on":
+                raise LedgerError("the ledger's database runs with fsync = off, so charges would not be durable")
+        except BaseException:
+            self.close()
+            raise
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows."""
+        try:
+            cursor = self._connection.execute(_translated(sql), values or None)
+            return cursor.fetchall() if cursor.description is not None else []
+        except psycopg.Error as error:
+            raise self._error(error) from None
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each row of values."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_translated(sql), rows)
+        except psycopg.Error as error:
+            raise self._error(error) from None
+
+    def begin(self, lock: int) -> None:
+        """Begin a transaction and take the advisory lock."""
+        # At a higher isolation level the transaction would see the state from before it had to wait for the lock.
+        self.execute(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = on; "
+            f"SET LOCAL lock_timeout = {max(int(self._busy_seconds * 1000), 1)}; "
+            "SET LOCAL idle_in_transaction_session_timeout = 60000; "
+            f"SELECT pg_advisory_xact_lock({_LOCKS}, {lock})"
+        )
+
+    def commit(self) -> None:
+        """End the transaction; it is durable when this returns."""
+        try:
+            status = self._connection.execute("COMMIT").statusmessage
+        except psycopg.Error as error:
+            if self._connection.closed:
+                raise ConnectionLostError(
+                    "the connection to the ledger's database was lost during a commit, so its charges may stand or "
+                    "not; read the ledger again"
+                ) from None
+            raise self._error(error) from None
+        # A transaction in which a statement failed is rolled back by COMMIT, without an error.
+        if status != "COMMIT":
+            raise LedgerError("the ledger's database did not commit; nothing was charged")
+
+    def rollback(self) -> None:
+        """Undo the transaction, if there is one."""
+        self.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        try:
+            self._connection.close()
+        except psycopg.Error as error:
+            raise self._error(error) from None
+
+    def _error(self, error: psycopg.Error) -> LedgerError:
+        if self._connection.closed:
+            return ConnectionLostError(f"the connection to the ledger's database was lost ({_reason(error)})")
+        if isinstance(error, errors.LockNotAvailable):
+            return LedgerError(f"the ledger is busy for more than {self._busy_seconds:g} s; try again later")
+        return LedgerError(f"the ledger's database cannot be read or written ({_reason(error)})")
+
+
+def _translated(sql: str) -> bytes:
+    # The statements of this package hold neither a question mark nor a percent sign but as a mark for a value.
+    return sql.replace("?", "%s").encode()
+
+
+def _reason(error: psycopg.Error) -> str:
+    # Further lines can hold values of the row at fault.
+    return one_line(str(error).strip().split("\n", maxsplit=1)[0]) or type(error).__name__

@@ -1,0 +1,274 @@
+"""One ledger in a database: a connection for transactions, one for reading, and the discipline of both.
+
+Transactions of one process queue at a lock, those of several processes at the lock of the database.  Reading has a
+connection of its own, so that it does not wait for a transaction.
+
+*Forks.*  A connection that is open on both sides of a fork can corrupt what it writes: SQLite keeps account of its
+locks in memory, and a connection to a server is one stream of bytes.  So connections are closed before a fork and
+opened again when they are needed.  Where that is not possible, since a transaction is under way, the child cannot use
+the ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, TypeVar
+
+from parcomp.errors import LedgerError
+from parcomp.ledger.binding import Binding
+from parcomp.ledger.charge import Charge, Entry
+from parcomp.ledger.migrations import migrate
+from parcomp.ledger.store import Ledger, Request, Transaction
+from parcomp.ledger.tables import ConnectionLostError, Session, Tables
+
+__all__ = ["SerialLedger"]
+
+_T = TypeVar("_T")
+
+_SCHEMA_LOCK: Final = 0
+"""The lock under which tables are made; those of ledgers are their numbers, from 1."""
+
+
+class SerialLedger(Ledger):
+    """A ledger on connections made by ``connect``; ``single`` is whether the database holds no other ledger."""
+
+    def __init__(self, connect: Callable[[], Session], binding: Binding, busy_seconds: float, *, single: bool) -> None:
+        self.binding = binding
+        self._connect = connect
+        self._busy_seconds = busy_seconds
+        self._ledger = _SCHEMA_LOCK
+        self._writing = threading.Lock()
+        self._reading = threading.Lock()
+        self._writer: Session | None = None
+        self._reader: Session | None = None
+        self._within: int | None = None
+        """The thread that is within a transaction."""
+        self._unusable = ""
+        """Why no connection may be opened."""
+        self._paused = False
+        """Whether the thread that forks holds both locks."""
+        _LEDGERS.add(self)
+        try:
+            with self._locked(_SCHEMA_LOCK) as session:
+                migrate(session.execute, session.dialect)
+                self._ledger = Tables.bound(session, binding, single=single)
+                first = session.execute(
+                    "SELECT previous FROM parcomp_charge WHERE ledger = ? AND number = 1", (self._ledger,)
+                )
+                if first and first[0][0] != binding.digest:
+                    raise LedgerError(
+                        "the ledger's charges were made under other settings than it says it has; it was tampered "
+                        "with, restore the copy with the latest charges"
+                    )
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Begin a transaction."""
+        with self._locked(self._ledger) as session:
+            transaction = _Transaction(Tables(session, self._ledger), self.binding)
+            try:
+                yield transaction
+                transaction.check()
+            finally:
+                transaction.over = True
+
+    def charges(self, after: int = 0) -> list[Charge]:
+        """The charges with higher numbers, in order."""
+        return self._read(lambda tables: tables.charges(after))
+
+    def head(self) -> tuple[int, str]:
+        """Number and digest of the last charge; 0 and the digest of the binding if there is none."""
+        return self._read(lambda tables: tables.head(self.binding))
+
+    def answers(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The stored answers of these charges; those without one are left out."""
+        wanted = list(numbers)
+        return self._read(lambda tables: tables.answers(wanted))
+
+    def store_answers(self, texts: Mapping[int, str]) -> dict[int, str]:
+        """Store the answers of charges durably, and return what is stored: for each charge the first answer stays."""
+        with self._locked(self._ledger) as session:
+            return Tables(session, self._ledger).store_answers(texts)
+
+    def request(self, analyst: str, key: str) -> Request | None:
+        """What was done for an idempotency key."""
+        return self._read(lambda tables: tables.request(analyst, key))
+
+    def close(self) -> None:
+        """Let go of the database, once a transaction that is under way has ended."""
+        self._check_not_within()
+        with self._writing, self._reading:
+            self._unusable = self._unusable or "the ledger is closed; open it again"
+            self._disconnect()
+
+    def before_fork(self) -> None:
+        """Close the connections and keep them closed until the fork is over."""
+        if self._within == threading.get_ident() or not self._writing.acquire(timeout=self._busy_seconds):
+            return
+        self._reading.acquire()
+        self._disconnect()
+        self._paused = True
+
+    def after_fork(self, *, child: bool) -> None:
+        """Allow connections again; not in a child that has inherited a transaction."""
+        if self._paused:
+            self._paused = False
+            self._reading.release()
+            self._writing.release()
+        elif child:
+            self._unusable = "a transaction was under way when this process was forked; open the ledger again"
+            # To be collected as garbage would close them, for the parent too.
+            _INHERITED.extend([self._writer, self._reader])
+            self._writer = self._reader = None
+            self._writing, self._reading = threading.Lock(), threading.Lock()
+
+    def _read(self, read: Callable[[Tables], _T]) -> _T:
+        with self._reading:
+            try:
+                return read(self._read_tables())
+            except ConnectionLostError:
+                self._reader = None
+                return read(self._read_tables())
+
+    def _read_tables(self) -> Tables:
+        if self._reader is None:
+            self._reader = self._open()
+        return Tables(self._reader, self._ledger)
+
+    @contextmanager
+    def _locked(self, lock: int) -> Iterator[Session]:
+        """A transaction on a session, from begin to commit or rollback."""
+        self._check_not_within()
+        writing = self._writing
+        if not writing.acquire(timeout=self._busy_seconds):
+            raise LedgerError(f"the ledger is busy for more than {self._busy_seconds:g} s; try again later")
+        process = os.getpid()
+        try:
+            self._within = threading.get_ident()
+            session = self._begin(lock)
+            yield session
+            if os.getpid() != process:
+                raise LedgerError("a transaction cannot be ended in a child process; nothing was committed there")
+            session.commit()
+        except BaseException:
+            if os.getpid() == process:
+                self._abandon()
+            raise
+        finally:
+            self._within = None
+            writing.release()
+
+    def _check_not_within(self) -> None:
+        if self._within == threading.get_ident():
+            raise LedgerError("a transaction of this thread is still open; end it first")
+
+    def _begin(self, lock: int) -> Session:
+        if self._writer is None:
+            self._writer = self._open()
+        try:
+            self._writer.begin(lock)
+        except ConnectionLostError:
+            # Nothing was done on this connection yet, so a second try repeats nothing.
+            self._writer = self._open()
+            self._writer.begin(lock)
+        return self._writer
+
+    def _open(self) -> Session:
+        if self._unusable:
+            raise LedgerError(self._unusable)
+        return self._connect()
+
+    def _abandon(self) -> None:
+        """Undo what is under way; a connection that cannot do so is given up, which undoes it as well."""
+        session = self._writer
+        if session is None:
+            return
+        try:
+            session.rollback()
+        except BaseException as error:
+            self._writer = None
+            with suppress(LedgerError):
+                session.close()
+            if not isinstance(error, LedgerError):
+                raise
+
+    def _disconnect(self) -> None:
+        for session in (self._writer, self._reader):
+            if session is not None:
+                with suppress(LedgerError):
+                    session.close()
+        self._writer = self._reader = None
+
+
+class _Transaction(Transaction):
+    """What a caller may do within a transaction."""
+
+    def __init__(self, tables: Tables, binding: Binding) -> None:
+        self._tables = tables
+        self._binding = binding
+        self._failed = False
+        self.over = False
+
+    def charges(self, after: int = 0) -> list[Charge]:
+        """The charges with higher numbers, in order, those of this transaction included."""
+        return self._run(lambda: self._tables.charges(after))
+
+    def append(self, entries: Sequence[Entry]) -> list[Charge]:
+        """Append charges, all or none."""
+        return self._run(lambda: self._tables.append(self._binding, entries))
+
+    def request(self, analyst: str, key: str) -> Request | None:
+        """What was done for an idempotency key."""
+        return self._run(lambda: self._tables.request(analyst, key))
+
+    def remember(self, request: Request) -> None:
+        """Keep what is done for an idempotency key; the analyst must not have used it before."""
+        self._run(lambda: self._tables.remember(request))
+
+    def check(self) -> None:
+        """Raise if some step failed: a caller that went on regardless must not commit the rest."""
+        if self._failed:
+            raise LedgerError("a step of the transaction failed; nothing of it was committed")
+
+    def _run(self, step: Callable[[], _T]) -> _T:
+        if self.over:
+            raise LedgerError("the transaction is over; begin another one")
+        try:
+            return step()
+        except BaseException:
+            self._failed = True
+            raise
+
+
+_LEDGERS: Final[weakref.WeakSet[SerialLedger]] = weakref.WeakSet()
+_INHERITED: Final[list[Session | None]] = []
+_FORKING: Final = threading.Lock()
+_forked: list[SerialLedger] = []
+
+
+def _before_fork() -> None:
+    _FORKING.acquire()
+    _forked.extend(_LEDGERS)
+    for ledger in _forked:
+        ledger.before_fork()
+
+
+def _after_fork(child: bool) -> None:
+    for ledger in _forked:
+        ledger.after_fork(child=child)
+    _forked.clear()
+    _FORKING.release()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=lambda: _after_fork(child=False),
+    after_in_child=lambda: _after_fork(child=True),
+)

@@ -1,0 +1,283 @@
+"""An audit accepts what a custodian does, finds what was tampered with, and never understates the loss."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcomp import Categorical, Domain, Integer, Workload, max_overlap
+from parcomp.ledger.audit import _Accountant, _Reader, audit
+from parcomp.ledger.binding import Binding
+from parcomp.ledger.charge import Charge, Entry, chain
+from parcomp.model.condition import Condition
+from parcomp.model.statement import Statement
+from parcomp.overlap.live import LiveOverlap
+from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP, Measure
+
+DOMAIN = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 3), "area": Categorical(["N", "S", "W"], True)})
+ROWS = [dict(zip(DOMAIN.names, values, strict=True)) for values in product("FM", range(4), ["N", "S", "W", None])]
+
+
+def chained(binding: Binding, entries: Sequence[Entry]) -> list[Charge]:
+    charges: list[Charge] = []
+    for number, entry in enumerate(entries, 1):
+        charges.append(chain(charges[-1].digest if charges else binding.digest, number, entry))
+    return charges
+
+
+def entry_of(statement: Statement, units: int, upper: int) -> Entry:
+    where = json.dumps(statement.query.where(), ensure_ascii=False)
+    return Entry("2026-01-31T12:00:00Z", "anna", statement.text, where, units, upper)
+
+
+def bound(measure: Measure = PURE, budget: int = 1000, **more: Any) -> Binding:
+    return Binding.of("people", "1", DOMAIN, measure, budget, **more)
+
+
+def statement(groups: tuple[int, ...] = (), **where: Any) -> Statement:
+    return Statement("count", Condition.of(DOMAIN.query(where)), groups=groups)
+
+
+values = {"sex": ["F", "M"], "age": [0, 1, 2, 3], "area": ["N", "S", "W", None]}
+wheres = st.fixed_dictionaries(
+    {}, optional={name: st.lists(st.sampled_from(known), unique=True) for name, known in values.items()}
+)
+statements = st.builds(
+    lambda alternatives, groups: Statement(
+        "count", Condition(DOMAIN, tuple(DOMAIN.query(where) for where in alternatives)), groups=tuple(groups)
+    ),
+    st.lists(wheres, min_size=1, max_size=2),
+    st.lists(st.sampled_from([0, 1, 2]), unique=True, max_size=2),
+)
+expenses = st.lists(st.tuples(statements, st.integers(1, 50)), max_size=7)
+
+
+def spent_by(expense: tuple[Statement, int], before: dict[str, Any] | None, after: dict[str, Any] | None) -> int:
+    """What an answer discloses, in units of ε or ρ, of one row that takes the place of another (None: of none)."""
+    asked, units = expense
+    groups = []
+    for row in (before, after):
+        counted = row is not None and asked.where.covers(row)
+        groups.append(tuple(row[DOMAIN.names[index]] for index in asked.groups) if row and counted else None)
+    if groups[0] == groups[1]:
+        return 0
+    return units * sum(group is not None for group in groups)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    expenses,
+    st.sampled_from(list(MEASURES.values())),
+    st.sampled_from(["add-remove", "replace-one"]),
+    st.integers(1, 3),
+)
+def test_the_loss_is_never_below_what_any_row_discloses(
+    spent: list[tuple[Statement, int]], measure: Measure, neighbours: str, rows: int
+) -> None:
+    binding = bound(measure, 10**9, neighbours=neighbours, rows_per_person=rows)
+    total = sum(units for _, units in spent)
+    found = audit(chained(binding, [entry_of(asked, units, total) for asked, units in spent]), binding, DOMAIN)
+    changes = [(row, None) for row in ROWS] if neighbours == "add-remove" else list(product(ROWS, ROWS))
+    disclosed = max(sum(spent_by(expense, before, after) for expense in spent) for before, after in changes)
+    factor = rows**measure.group_power
+    assert found.ok, found.problems
+    assert found.loss >= disclosed * factor
+    assert found.sequential == total * factor
+    assert found.checked
+    if neighbours == "add-remove" and all(len(asked.where.alternatives) < 2 for asked, _ in spent):
+        # Each statement is charged by its own rows, so the bound is met.
+        assert found.lower == found.loss == disclosed * factor
+
+
+@settings(max_examples=40, deadline=None)
+@given(expenses)
+def test_what_the_online_state_admits_passes_an_audit(spent: list[tuple[Statement, int]]) -> None:
+    binding = bound(budget=60)
+    live = LiveOverlap(DOMAIN, 60)
+    entries = []
+    for asked, units in spent:
+        if live.add(asked.query, units):
+            entries.append(entry_of(asked, units, live.upper))
+    found = audit(chained(binding, entries), binding, DOMAIN)
+    assert found.ok, found.problems
+    assert found.loss <= 60
+
+
+def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scattered subsets of many values, where the first bound is not the loss."""
+    monkeypatch.setattr("parcomp.ledger.audit._FIRST_WORK", 1)
+    monkeypatch.setattr("parcomp.ledger.audit._PROVEN_CHARGES", 0)
+    randomness = random.Random(5)
+    domain = Domain({f"a{number}": Integer(0, 9) for number in range(8)})
+    queries = [
+        domain.query({name: randomness.sample(range(10), 7) for name in randomness.sample(domain.names, 4)})
+        for _ in range(40)
+    ]
+    spent = [(Statement("count", Condition.of(query)), 1) for query in queries]
+    loose = Binding.of("d", "1", domain, PURE, 1000)
+    entries = [entry_of(asked, units, 40) for asked, units in spent]
+    quick = audit(chained(loose, entries), loose, domain, time_limit=0.0)
+    gamma = round(max_overlap(Workload(domain, queries), time_limit=120.0).upper)
+    assert quick.ok
+    assert quick.lower <= gamma < quick.loss
+    tight = replace(loose, budget_units=gamma)
+    hasty = audit(chained(tight, entries), tight, domain, time_limit=0.0)
+    assert len(hasty.problems) == 1
+    assert "not shown to be within the budget" in hasty.problems[0]
+    assert "allow more time" in hasty.problems[0]
+    patient = audit(chained(tight, entries), tight, domain, time_limit=120.0)
+    assert patient.ok
+    assert patient.loss == gamma
+
+
+@settings(max_examples=40, deadline=None)
+@given(expenses)
+def test_admitting_again_bounds_the_maximum_overlap(spent: list[tuple[Statement, int]]) -> None:
+    binding = bound(budget=60)
+    charges = chained(binding, [entry_of(asked, units, 350) for asked, units in spent])
+    read = [_Reader(DOMAIN).expense(charge) for charge in charges]
+    gamma = max(sum(units for asked, units in spent if asked.query.covers(row)) for row in ROWS)
+    again = _Accountant(read, binding, DOMAIN)._admitted_again(10**6, time.monotonic() + 60)
+    assert again == (gamma if gamma <= 60 else 10**6)
+
+
+def test_an_empty_ledger_has_spent_nothing() -> None:
+    found = audit([], bound(), DOMAIN)
+    assert (found.ok, found.charges, found.loss, found.sequential) == (True, 0, 0, 0)
+    assert found.head == bound().digest
+
+
+WOMEN, MEN, OLD = statement(sex="F"), statement(sex="M"), statement(age=3)
+
+
+@pytest.mark.parametrize(
+    ("binding", "loss"),
+    [
+        (bound(budget=9), 9),
+        (bound(ZCDP, budget=36, rows_per_person=2), 36),
+        (bound(GDP, budget=36, rows_per_person=2), 36),
+        (bound(budget=18, rows_per_person=2), 18),
+        (bound(budget=13, neighbours="replace-one"), 13),
+    ],
+)
+def test_a_budget_may_be_used_up_but_not_exceeded(binding: Binding, loss: int) -> None:
+    """Women 5, men 4, the old 4: at most 9 on one row, 13 altogether."""
+    entries = [entry_of(WOMEN, 5, 5), entry_of(MEN, 4, 5), entry_of(OLD, 4, 9)]
+    found = audit(chained(binding, entries), binding, DOMAIN)
+    assert (found.ok, found.loss, found.lower, found.checked) == (True, loss, loss, True)
+    smaller = replace(binding, budget_units=binding.budget_units - 1)
+    found = audit(chained(smaller, entries), smaller, DOMAIN)
+    assert found.problems == (f"the loss: is {loss} units or more, the budget {loss - 1}",)
+    assert not found.checked
+
+
+def test_replacing_a_row_counts_groups_twice() -> None:
+    binding = bound(budget=10, neighbours="replace-one")
+    entries = [entry_of(statement(groups=(0,)), 5, 5)]
+    assert audit(chained(binding, entries), binding, DOMAIN).loss == 10
+    assert audit(chained(binding, [entry_of(statement(), 5, 5)]), binding, DOMAIN).loss == 5
+
+
+BINDING = bound(budget=100)
+ENTRIES = [entry_of(WOMEN, 5, 5), entry_of(MEN, 4, 5), entry_of(OLD, 4, 9), entry_of(statement(), 1, 10)]
+CHARGES = chained(BINDING, ENTRIES)
+
+
+def problems(charges: Sequence[Charge], binding: Binding = BINDING, **more: Any) -> str:
+    return "\n".join(audit(charges, binding, DOMAIN, **more).problems)
+
+
+def test_the_charges_that_are_tampered_with_below_are_sound_themselves() -> None:
+    found = audit(CHARGES, BINDING, DOMAIN, noted_head=CHARGES[1].digest)
+    assert found.ok
+    assert (found.charges, found.head, found.loss, found.sequential) == (4, CHARGES[-1].digest, 10, 14)
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        (2, {"units": 1}),
+        (1, {"where": '{"sex": "M"}'}),
+        (3, {"analyst": "berta"}),
+        (4, {"upper": 99}),
+        (2, {"batch": "b"}),
+    ],
+)
+def test_a_charge_that_was_changed_is_named(number: int, changes: dict[str, Any]) -> None:
+    changed = [replace(one, **changes) if one.number == number else one for one in CHARGES]
+    assert f"charge {number}: its digest is not that of what it says" in problems(changed)
+
+
+def test_dropped_swapped_and_inserted_charges_are_named() -> None:
+    one, two, three, four = CHARGES
+    assert "charge 3: stands where charge 2 is due" in problems([one, three, four])
+    assert "charge 3: stands where charge 2 is due" in problems([one, three, two, four])
+    false = chain(two.digest, 3, ENTRIES[0])
+    assert "charge 3: stands where charge 4 is due" in problems([one, two, false, three, four])
+
+
+def test_charges_that_were_cut_off_are_found_by_a_noted_head_only() -> None:
+    assert problems(CHARGES[:2]) == ""
+    assert "noted head" in problems(CHARGES[:2], noted_head=CHARGES[-1].digest)
+    written_anew = chained(BINDING, [*ENTRIES[:2], ENTRIES[3]])
+    assert problems(written_anew) == ""
+    assert "noted head" in problems(written_anew, noted_head=CHARGES[2].digest)
+
+
+def test_another_binding_or_domain_is_found() -> None:
+    assert "charge 1: does not follow" in problems(CHARGES, replace(BINDING, budget_units=1000))
+    other = Domain({**DOMAIN.attributes, "age": Integer(0, 4)})
+    assert "the binding: is for another domain" in audit(CHARGES, BINDING, other).problems
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"where": '{"height": 3}'}, "unknown attribute 'height'"),
+        ({"where": '{"age": "old"}'}, "not an integer"),
+        ({"where": '{"age": 1, "age": 2}'}, "duplicate key"),
+        ({"where": '{"age": [1]}'}, "does not cover all rows that the statement asks about"),
+        ({"statement": '{"kind":"count"}'}, 'has no "where"'),
+        ({"statement": '{"where":[3]}'}, 'has no "where"'),
+        ({"upper": 3}, "bounds the maximum overlap by 3 units, it is 4"),
+    ],
+)
+def test_a_charge_that_makes_no_sense_is_named_though_its_digest_is_right(
+    changes: dict[str, Any], message: str
+) -> None:
+    found = problems(chained(BINDING, [replace(entry_of(OLD, 4, 4), **changes)]))
+    assert "charge 1: " in found
+    assert message in found
+
+
+def test_a_bound_that_is_too_low_for_all_charges_together_is_named() -> None:
+    entries = [entry_of(WOMEN, 5, 5), entry_of(OLD, 4, 5)]
+    assert problems(chained(BINDING, entries)) == (
+        "charge 2: says that the maximum overlap is at most 5 units, it is 9 or more"
+    )
+
+
+@pytest.mark.parametrize("damage", [{"units": 0}, {"units": "lots"}, {"units": 2.5}, {"time": ""}, {"where": None}])
+def test_damage_is_told_and_not_raised(damage: dict[str, Any]) -> None:
+    found = problems([CHARGES[0], replace(CHARGES[1], **damage), *CHARGES[2:]])
+    assert "charge 2: its digest" in found
+    assert found.count("charge 2: ") == 2
+
+
+def test_amounts_beyond_what_floats_hold_are_exact() -> None:
+    units = 2**61 + 1
+    binding = bound(budget=units)
+    found = audit(chained(binding, [entry_of(WOMEN, units, units)]), binding, DOMAIN)
+    assert found.ok
+    assert found.loss == units
+    found = audit(chained(binding, [entry_of(WOMEN, units + 1, units + 1)]), binding, DOMAIN)
+    assert not found.ok
