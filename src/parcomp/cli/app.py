@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
+from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.demo import demo
+from parcomp.cli.ledger import ledger
 from parcomp.cli.loss import loss
 from parcomp.cli.overlap import overlap
 from parcomp.cli.plan import plan
 from parcomp.cli.verify import verify
-from parcomp.errors import ParcompError
+from parcomp.errors import ParcompError, RefusedError
 
 __all__ = ["app", "main"]
 
@@ -28,6 +30,10 @@ app.command()(overlap)
 app.command()(verify)
 app.command()(loss)
 app.command()(plan)
+app.command()(quote)
+app.command()(ask)
+app.command()(batch)
+app.add_typer(ledger, name="ledger")
 app.command()(demo)
 
 
@@ -37,7 +43,7 @@ def _commands() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, or 2 with one line on standard error for bad input."""
+    """Run a command and return its exit code: 0, or with a line on standard error 2 for bad input, 3 for a refusal."""
     command = typer.main.get_command(app)
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -45,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ParcompError, TyperException) as error:
         message = error.format_message() if isinstance(error, TyperException) else str(error)
         print(f"parcomp: {' '.join(message.split())}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, RefusedError) else 2
     except (KeyboardInterrupt, typer.Abort):
         print("parcomp: interrupted", file=sys.stderr)
         return 130

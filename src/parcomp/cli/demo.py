@@ -1,4 +1,4 @@
-"""``parcomp demo``: two workloads, what they cost, and their pictures."""
+"""``parcomp demo``: two workloads and their pictures, and a session with a custodian."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from parcomp.cli.words import predicate_in_words
 from parcomp.model.query import Query
 from parcomp.samples import census_sample, paper_example
 
@@ -16,7 +17,8 @@ __all__ = ["demo"]
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Where the pictures and files go.")] = Path("out/demo"),
 ) -> None:
-    """Show what overlap is: the paper's six queries, and a sample of a census workload."""
+    """Show what overlap is on two workloads, and how a custodian spends a budget by it."""
+    from parcomp.cli.demo_session import run_session, write_census  # noqa: PLC0415  DuckDB is slow to import
     from parcomp.cli.plot import save_query_graph  # noqa: PLC0415  numba is slow to import; --help must not wait for it
     from parcomp.cli.render import print_overlap  # noqa: PLC0415  the same
     from parcomp.graph.coloring import dsatur  # noqa: PLC0415  the same
@@ -41,20 +43,14 @@ def demo(
         workload.domain.save(out / f"{name}-domain.json")
         workload.save(out / f"{name}.jsonl")
         print(f"picture          {out / name}.png\n")
-    print("Try it yourself:")
+    settings = write_census(out)
+    run_session(settings)
+    print("\nAsk by yourself:")
+    print(f"""  .venv/bin/parcomp quote -c {settings} "SELECT COUNT(*) FROM census WHERE age < 20" --epsilon 0.1""")
+    print(f"""  .venv/bin/parcomp ask -c {settings} "SELECT COUNT(*) FROM census WHERE age < 20" --epsilon 0.1""")
+    print(f"  .venv/bin/parcomp ledger show -c {settings}")
     print(f"  .venv/bin/parcomp overlap --domain {out}/census-domain.json {out}/census.jsonl")
 
 
 def _label(query: Query) -> str:
-    return "\n".join(f"{name} {_words(written)}" for name, written in query.where().items())
-
-
-def _words(written: object) -> str:
-    """A predicate in words: ``A or C``, ``not B``, ``20 to 39``."""
-    if isinstance(written, list):
-        return " or ".join(map(_words, written))
-    if isinstance(written, dict):
-        if "not" in written:
-            return f"not {_words(written['not'])}"
-        return " to ".join(str(end) for end in written.values())
-    return str(written)
+    return "\n".join(f"{name} {predicate_in_words(written)}" for name, written in query.where().items())

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from operator import attrgetter
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, shown
@@ -25,6 +26,9 @@ from parcomp.model.text_file import is_unicode
 __all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record", "utc_now"]
 
 _MARK = "parcomp charge 1"
+
+_CHARGED = attrgetter("time", "analyst", "statement", "where", "units", "upper", "batch")
+"""What an entry and its charge have in common, in the order of the digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def chain(previous: str, number: int, entry: Entry) -> Charge:
         upper=entry.upper,
         batch=entry.batch,
         previous=previous,
-        digest=_digest(previous, number, astuple(entry)),
+        digest=_digest(previous, number, _CHARGED(entry)),
     )
 
 
@@ -116,8 +120,7 @@ def chain_problems(charges: Iterable[Charge], previous: str, after: int = 0) -> 
             after = charge.number if isinstance(charge.number, int) else after
         if charge.previous != previous:
             problems.append(f"charge {after}: does not follow the digest before it")
-        _, *fields, before, digest = astuple(charge)
-        if digest != _digest(before, charge.number, fields):
+        if charge.digest != _digest(charge.previous, charge.number, _CHARGED(charge)):
             problems.append(f"charge {after}: its digest is not that of what it says")
         previous = charge.digest
     return problems

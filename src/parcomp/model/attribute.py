@@ -206,6 +206,9 @@ class Binned:
     high: Number
     bins: int
     nullable: bool = False
+    # The ends and the width of a bin as exact fractions, which every value is compared with.
+    _ends: tuple[Fraction, Fraction] = field(init=False, repr=False, compare=False)
+    _width: Fraction = field(init=False, repr=False, compare=False)
     range_end: ClassVar[str] = "below"
 
     def __post_init__(self) -> None:
@@ -225,9 +228,12 @@ class Binned:
             raise DomainError(f"low {shown(self.low)} is not below high {shown(self.high)}")
         _check_nullable(self.nullable)
         _check_size(self.bins)
+        low, high = _exact(self.low), _exact(self.high)
+        object.__setattr__(self, "_ends", (low, high))
+        object.__setattr__(self, "_width", (high - low) / self.bins)
         # Edges are written as floats where they are not whole; this far apart, each is read back as itself.
-        whole = _exact(self.low).denominator == self._width().denominator == 1
-        if not whole and self._width() <= 2 * Fraction(math.ulp(max(abs(float(self.low)), abs(float(self.high))))):
+        whole = low.denominator == self._width.denominator == 1
+        if not whole and self._width <= 2 * Fraction(math.ulp(max(abs(float(self.low)), abs(float(self.high))))):
             raise DomainError("the bins are too narrow for floats to tell their edges apart", field="bins")
 
     @property
@@ -256,27 +262,24 @@ class Binned:
 
     def edge(self, code: int) -> Value:
         """The upper edge of the bin before ``code``."""
-        return _number(_exact(self.low) + code * self._width())
+        return _number(self._ends[0] + code * self._width)
 
     def describe(self) -> dict[str, object]:
         """The attribute as it stands in a domain file."""
         return {"low": self.low, "high": self.high, "bins": self.bins} | _nullable_entry(self)
 
-    def _width(self) -> Fraction:
-        return (_exact(self.high) - _exact(self.low)) / self.bins
-
     def _position(self, value: object) -> int:
         """The number of the edge at ``value``; -1 for any number below ``low``, ``bins + 1`` for any above ``high``."""
-        exact = _exact(value)
-        if not _exact(self.low) <= exact <= _exact(self.high):
-            return -1 if exact < _exact(self.low) else self.bins + 1
-        position = round((exact - _exact(self.low)) / self._width())
-        edge = _exact(self.low) + position * self._width()
+        exact, (low, high) = _exact(value), self._ends
+        if not low <= exact <= high:
+            return -1 if exact < low else self.bins + 1
+        position = round((exact - low) / self._width)
+        edge = low + position * self._width
         # An edge such as 100/3 has no finite decimal: the nearest float stands for it.  A whole one stands for itself.
         if exact != edge and (edge.denominator == 1 or float(exact) != float(edge)):
             raise PredicateError(
                 f"{shown(value)} is not a bin edge; edges start at {shown(self.low)} and are "
-                f"{shown(_number(self._width()))} apart"
+                f"{shown(_number(self._width))} apart"
             )
         return position
 
@@ -311,6 +314,8 @@ def _integer(value: object) -> int:
 
 
 def _exact(value: object) -> Fraction:
+    if type(value) is int and abs(value) < 10**300:
+        return Fraction(value)
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
         raise PredicateError(f"{shown(value)} is not a number")
     if isinstance(value, numbers.Integral):

@@ -31,7 +31,7 @@ from parcomp.privacy.measures import (
 )
 from parcomp.privacy.overlap_units import OverlapUnits, UnitBracket
 
-__all__ = ["PrivacyLoss", "neighbor_units", "privacy_loss"]
+__all__ = ["PrivacyLoss", "guarantee_in_words", "neighbor_units", "privacy_loss"]
 
 _ELSEWHERE: Final = {
     "rdp": "Rényi differential privacy has a loss for each order: use parcomp.privacy.renyi.renyi_loss",
@@ -63,11 +63,7 @@ class PrivacyLoss:
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
-        symbol = find_measure(self.measure).symbol
-        name = {"pure": "pure DP", "zcdp": "zCDP", "gdp": "Gaussian DP"}[self.measure]
-        relation = "adding or removing" if self.neighbours == "add-remove" else "replacing"
-        rows = "one row" if self.rows_per_person == 1 else f"up to {self.rows_per_person:,} rows of one person"
-        return f"{name} with {symbol} = {self.loss:,} against {relation} {rows}"
+        return guarantee_in_words(self.measure, self.loss, self.neighbours, self.rows_per_person)
 
     def as_json(self) -> dict[str, Any]:
         """The answer as the command line's ``--json`` prints it."""
@@ -135,6 +131,18 @@ def privacy_loss(
         units=upper,
         seconds=time.monotonic() - began,
     )
+
+
+def guarantee_in_words(measure: MeasureName, loss: int | float, neighbours: Neighbours, rows_per_person: int) -> str:
+    """A guarantee, with the neighbor relation that it is about.
+
+    >>> guarantee_in_words("zcdp", 0.5, "replace-one", 1)
+    'zCDP with ρ = 0.5 against replacing one row'
+    """
+    name = {"pure": "pure DP", "zcdp": "zCDP", "gdp": "Gaussian DP"}[measure]
+    relation = "adding or removing" if neighbours == "add-remove" else "replacing"
+    rows = "one row" if rows_per_person == 1 else f"up to {rows_per_person:,} rows of one person"
+    return f"{name} with {find_measure(measure).symbol} = {loss:,} against {relation} {rows}"
 
 
 def neighbor_units(gamma: int, total: int, neighbours: Neighbours) -> int:

@@ -1,0 +1,115 @@
+"""The custodian: opening one on a long ledger, quoting, and asking to the end."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Goal, Row, Settings, Timing, benchmark
+from experiments import workloads
+from parcomp.cli.demo_session import write_census
+from parcomp.custodian import Custodian
+from parcomp.custodian import Settings as CustodianSettings
+from parcomp.errors import RefusedError
+from parcomp.ledger.charge import Entry, utc_now
+from parcomp.ledger.store import open_ledger
+from parcomp.model.condition import Condition
+from parcomp.model.query import Query
+from parcomp.model.statement import Statement
+from parcomp.overlap.live import LiveOverlap
+
+__all__ = ["custodian"]
+
+_UNIT_COST = 10**4
+"""Costs are up to this many units, so that thousands of them fit a budget of 1."""
+
+
+@benchmark("custodian")
+def custodian(settings: Settings) -> Iterator[Row]:
+    """A custodian on a SQLite ledger of census-like charges (paper §7.2): opening it, deciding, and asking."""
+    held, more = (1_000, 50) if settings.quick else (10_000, 500)
+    for seed in range(1 if settings.quick else 3):
+        with tempfile.TemporaryDirectory() as directory:
+            path = write_census(Path(directory))
+            queries = list(workloads.census_sample(held + 2 * more, seed))
+            _fill(CustodianSettings.load(path), queries[:held], seed)
+            began = time.perf_counter()
+            opened = Custodian.open(path)
+            opening = time.perf_counter() - began
+            with opened:
+                quoting = _quote_all(opened, queries[held : held + more])
+                asking, admitted = _ask_all(opened, queries[held + more :])
+        p50, p99 = np.percentile(quoting, [50, 99]).tolist()
+        ask50, ask99 = np.percentile(asking, [50, 99]).tolist()
+        figures = {
+            "charges": held,
+            "opening": Timing(opening),
+            "decision p50": Timing(p50),
+            "p99": Timing(p99),
+            "ask p50": Timing(ask50),
+            "ask p99": Timing(ask99),
+            "admitted": f"{admitted} of {more}",
+        }
+        goal = Goal("decision p99 ≤ 50 ms, opening < 3 s", p99 <= 0.05 and opening < 3)
+        yield Row(f"seed {seed}", figures, settings.at_full_size(goal))
+
+
+def _fill(settings: CustodianSettings, queries: list[Query], seed: int) -> None:
+    """Append charges as if they had been asked one by one."""
+    costs = np.random.default_rng(seed).integers(1, _UNIT_COST, len(queries)).tolist()
+    live = LiveOverlap(settings.domain, settings.row_budget)
+    live.load(zip(queries, costs, strict=True))
+    entries = [
+        Entry(utc_now(), "", Statement("count", Condition.of(query)).text, json.dumps(query.where()), cost, live.upper)
+        for query, cost in zip(queries, costs, strict=True)
+    ]
+    ledger = open_ledger(settings.ledger, settings.binding)
+    with ledger.transaction() as transaction:
+        transaction.append(entries)
+    ledger.close()
+
+
+def _quote_all(opened: Custodian, queries: list[Query]) -> list[float]:
+    seconds = []
+    for query in queries:
+        began = time.perf_counter()
+        opened.quote(_sql(query), epsilon="0.000005")
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def _ask_all(opened: Custodian, queries: list[Query]) -> tuple[list[float], int]:
+    seconds, admitted = [], 0
+    for query in queries:
+        began = time.perf_counter()
+        try:
+            opened.ask(_sql(query), epsilon="0.000005")
+            admitted += 1
+        except RefusedError:
+            pass
+        seconds.append(time.perf_counter() - began)
+    return seconds, admitted
+
+
+def _sql(query: Query) -> str:
+    """A census query as SQL: ranges of income and age, single values of the others."""
+    conditions = []
+    for name, written in query.where().items():
+        if name in ("income", "age"):
+            width = 150 if name == "income" else 20
+            if isinstance(written, dict):
+                low, high = written["from"], written["below"]
+            else:
+                bins = written if isinstance(written, list) else [written]
+                low, high = bins[0], bins[-1] + width
+            conditions.append(f"{name} >= {low} AND {name} < {high}")
+        else:
+            conditions.append(f"{name} = '{written}'")
+    return (
+        f"SELECT COUNT(*) FROM census WHERE {' AND '.join(conditions)}" if conditions else "SELECT COUNT(*) FROM census"
+    )

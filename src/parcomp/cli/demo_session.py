@@ -1,0 +1,113 @@
+"""The demonstration of a custodian: a synthetic census table, a budget, and a session of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+from rich.console import Console
+from rich.text import Text
+
+from parcomp.cli.answers import print_answer, print_answers, print_balance, print_quote
+from parcomp.custodian import Custodian
+from parcomp.errors import RefusedError
+from parcomp.samples import census_domain, census_table
+from parcomp.sql.parse import parse_statement
+
+__all__ = ["run_session", "write_census"]
+
+ROWS = 50_000
+SEED = 2026
+
+_SETTINGS = """\
+# A custodian's settings; paths are relative to this file.
+[dataset]
+name = "census"
+version = "demo"
+source = "census.duckdb"
+table = "census"
+domain = "census-domain.json"
+
+[privacy]
+measure = "pure"                # costs are epsilon
+budget = "1.0"
+neighbours = "add-remove"
+rows_per_person = 1
+
+[ledger]
+url = "sqlite:///ledger.db"
+
+[analysts.anna]
+quota = "0.8"                   # of the budget of 1.0, on any one row
+
+[analysts.ben]
+"""
+
+_BATCH = [
+    "SELECT COUNT(*) FROM census WHERE marital = 'widowed'",
+    "SELECT COUNT(*) FROM census WHERE marital = 'divorced' AND age >= 40",
+    "SELECT COUNT(*) FROM census WHERE marital = 'married' AND income < 30000",
+    "SELECT COUNT(*) FROM census WHERE gender = 'F' AND marital = 'never married'",
+    "SELECT AVG(income) FROM census WHERE gender = 'M' AND age >= 20 AND age < 60",
+]
+
+
+def write_census(directory: Path) -> Path:
+    """Write the table, its domain and the settings, and forget the ledger of an earlier demonstration."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("census.duckdb", "ledger.db", "ledger.db-wal", "ledger.db-shm"):
+        (directory / name).unlink(missing_ok=True)
+    with duckdb.connect(str(directory / "census.duckdb")) as database:
+        columns = census_table(ROWS, SEED)
+        database.execute(
+            "CREATE TABLE census (income INTEGER, age INTEGER, marital VARCHAR, race VARCHAR, gender VARCHAR)"
+        )
+        database.register("drawn", {name: columns[name] for name in columns})
+        database.execute("INSERT INTO census SELECT income, age, marital, race, gender FROM drawn")
+    census_domain().save(directory / "census-domain.json")
+    settings = directory / "custodian.toml"
+    settings.write_text(_SETTINGS, encoding="utf-8")
+    return settings
+
+
+def run_session(settings: Path) -> None:
+    """Ask one by one, repeat, ask a batch, be refused, and look at the balance."""
+    console = Console(highlight=False)
+    with Custodian.open(settings) as custodian:
+        console.print(Text(f"A custodian of {ROWS:,} synthetic people, with a budget of ε = 1", style="bold underline"))
+        women = "SELECT COUNT(*) FROM census WHERE gender = 'F'"
+        _say(console, "Anna asks for the women:", women)
+        print_answer(custodian.settings, custodian.ask(women, epsilon="0.3", analyst="anna"))
+        men = "SELECT COUNT(*) FROM census WHERE NOT gender = 'F'"
+        _say(console, "Then for the men. Nobody is both, so a quote says that this adds nothing:", men)
+        print_quote(custodian.settings, custodian.quote(men, epsilon="0.3", analyst="anna"))
+        print_answer(custodian.settings, custodian.ask(men, epsilon="0.3", analyst="anna"))
+        groups = "SELECT race, COUNT(*) FROM census GROUP BY race"
+        _say(console, "Ben asks for a table. Its groups are disjoint, so it is charged once:", groups)
+        print_answer(custodian.settings, custodian.ask(groups, epsilon="0.3", analyst="ben"))
+        again = "SELECT COUNT(*) FROM census WHERE gender IN ('M')"
+        _say(console, "Ben asks what Anna asked, in other words:", again)
+        print_answer(custodian.settings, custodian.ask(again, epsilon="0.2", analyst="ben"))
+        _say(console, "Ben sends a batch of five with ε = 0.3 for all; it is shared out for the least mean error:")
+        _ask_batch(custodian, _BATCH, "0.3", "ben")
+        everyone = "SELECT COUNT(*) FROM census WHERE income < 15000"
+        _say(console, "Anna asks for more than is left:", everyone)
+        try:
+            custodian.ask(everyone, epsilon="0.4", analyst="anna")
+        except RefusedError as refused:
+            console.print(Text(f"refused, nothing charged: {refused}", style="red"))
+        console.print(Text("\nWhat all that cost, and what it would have cost one by one", style="bold underline"))
+        print_balance(custodian.settings, custodian.balance())
+
+
+def _ask_batch(custodian: Custodian, statements: Sequence[str], budget: str, analyst: str) -> None:
+    settings = custodian.settings
+    parsed = [parse_statement(settings.domain, sql, settings.tables) for sql in statements]
+    print_answers(settings, parsed, custodian.ask_batch(parsed, budget=budget, analyst=analyst))
+
+
+def _say(console: Console, what: str, sql: str = "") -> None:
+    console.print(Text(f"\n{what}", style="bold"))
+    if sql:
+        console.print(Text(f"  {sql}", style="cyan"))

@@ -1,0 +1,110 @@
+"""What has been spent, on any row and by anyone, as the ledger's charges come in.
+
+A query is admitted by the admission lemma (:mod:`parcomp.overlap.live`).  Let B be what may be spent on a single row,
+which is the budget divided by k or k² where a person owns up to k rows.
+
+*Adding or removing a row*: the loss is γ, and a query fits while γ ≤ B.
+
+*Replacing a row*: the loss is at most 2γ, and at most the sum of what replacing a row costs in each statement
+(:mod:`parcomp.privacy.loss`).  That is its cost where one number is released, as replacing a row moves the number by no
+more than its noise is made for, and twice its cost with GROUP BY, where a row can leave one group and enter another.
+A query fits while either bound is at most B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from parcomp.model.domain import Domain
+from parcomp.model.query import Query
+from parcomp.overlap.live import LiveOverlap
+from parcomp.privacy.measures import Neighbours
+
+__all__ = ["Account", "Expense", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expense:
+    """A query to charge: its cost in additive units, and whether its answer has groups."""
+
+    query: Query
+    units: int
+    grouped: bool
+
+    @property
+    def replaced_units(self) -> int:
+        """What replacing a row discloses through its answer, in additive units."""
+        return 2 * self.units if self.grouped else self.units
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an expense would mean for an account, in additive units.
+
+    ``adds`` is by how much the loss would grow, ``remaining`` the most that an expense on these rows may cost, and
+    ``upper`` the proven bound of γ afterwards.
+    """
+
+    fits: bool
+    adds: int
+    remaining: int
+    upper: int
+
+
+class Account:
+    """Expenses that never exceed what may be spent on a single row."""
+
+    def __init__(self, domain: Domain, limit: int, neighbours: Neighbours, budget: int | None = None) -> None:
+        """``limit`` is what may be spent from here on, ``budget`` what may have been spent before."""
+        self.limit = limit
+        self._replacing = neighbours == "replace-one"
+        # γ never exceeds the sum of all costs, so it is within the budget whichever bound an expense was admitted by.
+        self._live = LiveOverlap(domain, limit if budget is None else budget)
+        self._replaced = [0]
+
+    def __len__(self) -> int:
+        """How many expenses were booked."""
+        return len(self._live)
+
+    @property
+    def upper(self) -> int:
+        """The proven bound of γ."""
+        return self._live.upper
+
+    @property
+    def loss(self) -> int:
+        """What has been spent against one row, under the account's neighbor relation."""
+        return self._loss(self._live.upper, self._replaced[-1])
+
+    def judge(self, expense: Expense) -> Verdict:
+        """What booking the expense would mean; changes nothing."""
+        if expense.query.is_contradiction:
+            return Verdict(fits=True, adds=0, remaining=self.limit, upper=self.upper)
+        quote = self._live.quote(expense.query, expense.units)
+        upper = self.upper + quote.adds
+        if not self._replacing:
+            remaining = max(self.limit - quote.spent, 0)
+            return Verdict(expense.units <= remaining, quote.adds, remaining, upper)
+        factor = expense.replaced_units // expense.units
+        after = self._loss(upper, self._replaced[-1] + expense.replaced_units)
+        by_overlap = self.limit // 2 - quote.spent if 2 * self.upper <= self.limit else 0
+        by_sum = (self.limit - self._replaced[-1]) // factor
+        return Verdict(after <= self.limit, after - self.loss, max(by_overlap, by_sum, 0), upper)
+
+    def restore(self, expenses: Iterable[tuple[Expense, int]]) -> None:
+        """Book expenses that were admitted before, with the bounds they led to."""
+        entries = list(expenses)
+        self._live.restore((expense.query, expense.units, upper) for expense, upper in entries)
+        for expense, _ in entries:
+            spent = 0 if expense.query.is_contradiction else expense.replaced_units
+            self._replaced.append(self._replaced[-1] + spent)
+
+    def undo(self, count: int) -> None:
+        """Take back the expenses booked last."""
+        for _ in range(count):
+            self._live.undo()
+            self._replaced.pop()
+
+    def _loss(self, upper: int, replaced: int) -> int:
+        return min(2 * upper, replaced) if self._replacing else upper

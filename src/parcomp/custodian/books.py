@@ -1,0 +1,147 @@
+"""The ledger's charges as a custodian needs them at hand: what is spent, and what was already bought.
+
+The books follow the ledger and never lead it: a charge is entered when the ledger has it, or within the transaction
+that appends it, and is taken back if that transaction fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from parcomp.custodian.accountant import Account, Expense, Verdict
+from parcomp.custodian.settings import Settings
+from parcomp.errors import LedgerError
+from parcomp.ledger.charge import Charge, chain_problems
+from parcomp.model.notation import read_predicate
+from parcomp.model.predicate import Predicate
+
+__all__ = ["Books", "Bought", "Decision"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether an analyst may make an expense: the verdict of the dataset's account and that of the analyst's own."""
+
+    dataset: Verdict
+    own: Verdict | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether both accounts bear it."""
+        return self.dataset.fits and (self.own is None or self.own.fits)
+
+    @property
+    def remaining(self) -> int:
+        """The most that may be spent on these rows, in additive units."""
+        return self.dataset.remaining if self.own is None else min(self.dataset.remaining, self.own.remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A statement that was paid for, by which charge and at which cost."""
+
+    number: int
+    analyst: str
+    statement: str
+    units: int
+
+
+class Books:
+    """The dataset's account, an account for each analyst with a quota, and the statements that were paid for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._domain = settings.domain
+        self.dataset = Account(settings.domain, settings.row_budget, settings.neighbours)
+        self._own = {
+            analyst: Account(
+                settings.domain, settings.row_quota(analyst), settings.neighbours, budget=settings.row_budget
+            )
+            for analyst, quota in settings.quotas.items()
+            if quota is not None
+        }
+        self._entered: list[Bought] = []
+        self._digests = [settings.binding.digest]
+        self._by_statement: dict[str, list[Bought]] = {}
+        self._predicates: dict[tuple[str, str], Predicate] = {}
+        self.total = 0
+        """What all charges cost together, in additive units."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last charge that was entered."""
+        return len(self._entered)
+
+    def enter(self, charges: Sequence[Charge]) -> None:
+        """Enter charges that follow the last one; a chain that does not hold is not taken over."""
+        problems = chain_problems(charges, self._digests[-1], after=self.number)
+        if problems:
+            raise LedgerError(f"the ledger was tampered with or damaged ({problems[0]}); see: parcomp ledger verify")
+        expenses = [self._expense(charge) for charge in charges]
+        self.dataset.restore([(e, charge.upper) for e, charge in zip(expenses, charges, strict=True)])
+        for expense, charge in zip(expenses, charges, strict=True):
+            bought = Bought(charge.number, charge.analyst, charge.statement, charge.units)
+            self._remember(bought, expense, charge.upper, charge.digest)
+
+    def take_back(self, number: int) -> None:
+        """Forget all charges after the one with this number."""
+        while self.number > number:
+            bought = self._entered.pop()
+            self._digests.pop()
+            self._by_statement[bought.statement].pop()
+            self.dataset.undo(1)
+            self.total -= bought.units
+            if bought.analyst in self._own:
+                self._own[bought.analyst].undo(1)
+
+    def decide(self, analyst: str, expense: Expense) -> Decision:
+        """Whether the analyst may make the expense, and what it would mean."""
+        own = self._own.get(analyst)
+        return Decision(self.dataset.judge(expense), None if own is None else own.judge(expense))
+
+    def bought(self, statement: str, units: int) -> Bought | None:
+        """The dearest charge for an equal statement, if it was bought at least as accurately."""
+        best = max(self._by_statement.get(statement, ()), key=lambda bought: bought.units, default=None)
+        return best if best is not None and best.units >= units else None
+
+    def charge(self, number: int) -> Bought:
+        """What the charge with this number paid for."""
+        return self._entered[number - 1]
+
+    @contextmanager
+    def supposing(self) -> Iterator[None]:
+        """Within this, expenses may be supposed; they are forgotten at its end."""
+        known = self.number
+        try:
+            yield
+        finally:
+            self.take_back(known)
+
+    def suppose(self, analyst: str, statement: str, expense: Expense, decision: Decision) -> None:
+        """Go on as if an expense that fits had been charged."""
+        upper = decision.dataset.upper
+        self.dataset.restore([(expense, upper)])
+        self._remember(Bought(self.number + 1, analyst, statement, expense.units), expense, upper, digest="")
+
+    def _remember(self, bought: Bought, expense: Expense, upper: int, digest: str) -> None:
+        self._entered.append(bought)
+        self._digests.append(digest)
+        self._by_statement.setdefault(bought.statement, []).append(bought)
+        self.total += bought.units
+        own = self._own.get(bought.analyst)
+        if own is not None:
+            # What one analyst spends is no more than what all do.
+            own.restore([(expense, min(own.upper + expense.units, upper))])
+
+    def _expense(self, charge: Charge) -> Expense:
+        where = {}
+        for name, written in json.loads(charge.where).items():
+            # Few predicates make up many queries.
+            key = name, repr(written)
+            if key not in self._predicates:
+                self._domain.index(name)
+                self._predicates[key] = read_predicate(self._domain.attributes[name], written)
+            where[name] = self._predicates[key]
+        return Expense(self._domain.query(where), charge.units, grouped="groups" in json.loads(charge.statement))

@@ -1,0 +1,332 @@
+"""The one place that orders the steps of an answer: charge durably → count → add noise → store → release.
+
+The order is the privacy argument.
+
+1. *Read the request.*  SQL becomes a statement; its cost and its noise are worked out.  Whatever can be wrong is found
+   here, and the table is opened, before anything is charged.
+2. *Paid already?*  An equal statement that was bought at least as accurately is answered from what is stored.
+3. *Charge*, in one serialized transaction of the ledger: catch up with its head, look again whether it was paid for
+   meanwhile, test the budget and the quota by a proven bound, append, commit durably.
+4. *Count*, in one pass, what was charged: the in-domain values, never the text of the SQL.
+5. *Add noise* and *store*.  The first answer stored for a charge is the only one that is ever released for it.
+6. *Release.*
+
+A process may die between any two steps.  Before the commit nothing was charged and nothing is known.  After it the
+charge stands, whatever happens; if no answer was stored, none was released, and whoever asks the same again gets it for
+that charge.  Nothing is ever refunded.
+
+Steps 1 to 3 read the request, the settings and the ledger, not the data: whether a request is admitted, what it costs
+and what a refusal says would be the same on any table.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from parcomp.costs import Amount
+from parcomp.custodian.answer import Answer, BatchQuote, nothing_to_count
+from parcomp.custodian.books import Books, Bought, Decision
+from parcomp.custodian.quotation import quote_all, refusal
+from parcomp.custodian.release import Release
+from parcomp.custodian.request import Amounts, Asked, Costs, expense_of, read_request
+from parcomp.custodian.settings import Settings
+from parcomp.errors import DataError, IdempotencyError, RefusedError, shown
+from parcomp.ledger.charge import Charge, Entry, utc_now
+from parcomp.ledger.store import Ledger, Request, Transaction, open_ledger
+from parcomp.model.query import Query
+from parcomp.model.statement import Statement
+
+if TYPE_CHECKING:
+    from parcomp.custodian.answer import Quote
+    from parcomp.data.table import Table
+
+__all__ = ["Balance", "Custodian"]
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What was spent so far, in the measure's parameter.
+
+    ``loss`` is proven and never above ``budget``; ``sequential`` is what the same charges would cost without regard to
+    overlap.
+    """
+
+    budget: int | float
+    loss: int | float
+    sequential: int | float
+    charges: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """What pays for a statement, None if there is nothing to pay; ``fresh`` if it was charged for this request."""
+
+    bought: Bought | None
+    fresh: bool
+
+
+class Custodian:
+    """Answers SQL on a table, within its budget.
+
+    All methods may be called from several threads, and several processes may share a ledger.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._ledger: Ledger = open_ledger(settings.ledger, settings.binding)
+        self._books = Books(settings)
+        # Guards the books; counting goes on outside it.
+        self._lock = threading.RLock()
+        self._opened: Table | None = None
+        self._catch_up(self._ledger)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Custodian:
+        """The custodian of a settings file."""
+        return cls(Settings.load(path))
+
+    def close(self) -> None:
+        """Let go of the table and the ledger."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._ledger.close()
+
+    def __enter__(self) -> Custodian:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def quote(
+        self,
+        sql: str,
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        analyst: str = "",
+    ) -> Quote:
+        """What asking would cost, and how accurate the answer would be; changes nothing."""
+        return self.quote_batch([sql], epsilon=epsilon, rho=rho, mu=mu, analyst=analyst).quotes[0]
+
+    def quote_batch(
+        self,
+        statements: Sequence[str | Statement],
+        *,
+        epsilon: Amounts = None,
+        rho: Amounts = None,
+        mu: Amounts = None,
+        budget: Amount | None = None,
+        analyst: str = "",
+    ) -> BatchQuote:
+        """What asking a batch would mean, with costs or with a budget for all; changes nothing."""
+        asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
+        with self._lock:
+            self._catch_up(self._ledger)
+            return quote_all(self.settings, self._books, asked)
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        analyst: str = "",
+        key: str | None = None,
+    ) -> Answer:
+        """Pay for a statement and answer it; :class:`~parcomp.errors.RefusedError` if budget or quota do not bear it.
+
+        With a ``key`` of the caller's choice, the same request sent again gets the same answer and is charged once.
+        """
+        return self.ask_batch([sql], epsilon=epsilon, rho=rho, mu=mu, analyst=analyst, key=key)[0]
+
+    def ask_batch(
+        self,
+        statements: Sequence[str | Statement],
+        *,
+        epsilon: Amounts = None,
+        rho: Amounts = None,
+        mu: Amounts = None,
+        budget: Amount | None = None,
+        analyst: str = "",
+        key: str | None = None,
+    ) -> list[Answer]:
+        """Answer all statements or none, in one pass over the table.
+
+        Costs are one for all or one for each statement.  A ``budget`` instead is shared out so that the mean expected
+        error is least (:func:`parcomp.plan`).
+        """
+        asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
+        table = self._table()
+        with self._lock:
+            paid = self._charge(asked, key)
+        stored = self._stored(table, asked, paid)
+        return [self._release(*pair, stored) for pair in zip(asked.releases, paid, strict=True)]
+
+    def balance(self) -> Balance:
+        """What was spent so far."""
+        with self._lock:
+            self._catch_up(self._ledger)
+            measure, rows = self.settings.measure, self.settings.rows_per_person
+            return Balance(
+                budget=measure.parameter_down(self.settings.budget_units),
+                loss=measure.parameter_up(measure.group(self._books.dataset.loss, rows)),
+                sequential=measure.parameter_up(measure.group(self._books.total, rows)),
+                charges=self._books.number,
+            )
+
+    def charges(self) -> list[Charge]:
+        """The ledger's charges, in order."""
+        return self._ledger.charges()
+
+    def _charge(self, asked: Asked, key: str | None) -> list[_Paid]:
+        """What pays for each statement; charged, durably, where nothing does yet."""
+        self._catch_up(self._ledger)
+        paid = self._paid(self._ledger, asked, key)
+        if paid is not None:
+            return paid
+        # Decided before the transaction, so that it is short, and again in it only if others have charged meanwhile.
+        # What does not fit by then does not fit later.
+        due, known = self._due(asked), self._books.number
+        try:
+            with self._ledger.transaction() as transaction:
+                self._catch_up(transaction)
+                if self._books.number > known:
+                    known = self._books.number
+                    paid = self._paid(transaction, asked, key)
+                    due = self._due(asked) if paid is None else []
+                if paid is None:
+                    paid = self._append(transaction, asked, due)
+                    if key is not None:
+                        transaction.remember(_request(asked, key, paid))
+                return paid
+        except BaseException:
+            # Whether a failed commit stands is for the ledger to say, when the books catch up with it.
+            self._books.take_back(known)
+            raise
+
+    def _paid(self, ledger: Ledger | Transaction, asked: Asked, key: str | None) -> list[_Paid] | None:
+        """What pays for the statements already, None if something is left to do."""
+        if key is not None:
+            request = ledger.request(asked.analyst, key)
+            if request is None:
+                return None
+            if request.body_digest != asked.body_digest:
+                raise IdempotencyError(f"the key {shown(key)} was used for another request; choose another key")
+            return [
+                _Paid(None if number is None else self._books.charge(number), fresh)
+                for number, fresh in zip(request.charges, request.fresh, strict=True)
+            ]
+        paid = []
+        for release in asked.releases:
+            bought = self._books.bought(release.statement.text, release.units)
+            if bought is None and not release.statement.query.is_contradiction:
+                return None
+            paid.append(_Paid(bought, fresh=False))
+        return paid
+
+    def _due(self, asked: Asked) -> list[tuple[Release, Decision]]:
+        """What is to be charged, each statement once at the highest cost that it is asked at; all of it fits."""
+        dearest: dict[str, Release] = {}
+        for release in sorted(asked.releases, key=lambda release: release.units):
+            dearest[release.statement.text] = release
+        due = []
+        with self._books.supposing():
+            for text, release in dearest.items():
+                expense = expense_of(release)
+                if expense.query.is_contradiction or self._books.bought(text, release.units) is not None:
+                    continue
+                decision = self._books.decide(asked.analyst, expense)
+                if not decision.fits:
+                    reason = refusal(self.settings, asked.analyst, release, decision)
+                    raise RefusedError(reason, cost=release.units, remaining=decision.remaining)
+                self._books.suppose(asked.analyst, text, expense, decision)
+                due.append((release, decision))
+        return due
+
+    def _append(self, transaction: Transaction, asked: Asked, due: Sequence[tuple[Release, Decision]]) -> list[_Paid]:
+        """Charge what is due, and say what pays for each statement."""
+        time = utc_now()
+        batch = str(self._books.number + 1) if len(asked.releases) > 1 else ""
+        charges = transaction.append(
+            [
+                Entry(
+                    time,
+                    asked.analyst,
+                    release.statement.text,
+                    _where(release.statement.query),
+                    release.units,
+                    decision.dataset.upper,
+                    batch,
+                )
+                for release, decision in due
+            ]
+        )
+        self._books.enter(charges)
+        fresh = {charge.number for charge in charges}
+        paid = []
+        for release in asked.releases:
+            bought = self._books.bought(release.statement.text, release.units)
+            # Of equal statements in a batch, the first one is told what it cost.
+            paid.append(_Paid(bought, bought is not None and bought.number in fresh))
+            fresh -= {bought.number} if bought is not None else set()
+        return paid
+
+    def _stored(self, table: Table, asked: Asked, paid: Sequence[_Paid]) -> dict[int, str]:
+        """The noisy numbers of each charge: as they are stored, else counted, given noise and stored first."""
+        bought = {
+            one.bought.number: Release.plan(self.settings, release.statement, one.bought.units)
+            for release, one in zip(asked.releases, paid, strict=True)
+            if one.bought is not None
+        }
+        stored = self._ledger.answers(bought)
+        missing = {number: release for number, release in bought.items() if number not in stored}
+        if missing:
+            try:
+                measured = table.measure([release.statement for release in missing.values()])
+            except DataError as error:
+                raise DataError(f"{error}; the charge stands, and asking the same again is free") from None
+            noisy = {number: r.noisy(m) for (number, r), m in zip(missing.items(), measured, strict=True)}
+            stored |= self._ledger.store_answers(noisy)
+        return stored
+
+    def _release(self, release: Release, paid: _Paid, stored: dict[int, str]) -> Answer:
+        if paid.bought is None:
+            return nothing_to_count(release.statement)
+        bought = Release.plan(self.settings, release.statement, paid.bought.units)
+        cost = self.settings.measure.parameter_up(paid.bought.units) if paid.fresh else 0
+        return bought.answer(stored[paid.bought.number], paid.bought.number, cost, cached=not paid.fresh)
+
+    def _catch_up(self, ledger: Ledger | Transaction) -> None:
+        charges = ledger.charges(after=self._books.number)
+        if charges:
+            self._books.enter(charges)
+
+    def _table(self) -> Table:
+        """The table, which is opened before anything is charged."""
+        with self._lock:
+            if self._opened is None:
+                from parcomp.data.table import open_table  # noqa: PLC0415  quotes need no table, and Ibis loads slowly
+
+                self._opened = open_table(self.settings.source, self.settings.table, self.settings.domain)
+            return self._opened
+
+
+def _where(query: Query) -> str:
+    return json.dumps(query.where(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _request(asked: Asked, key: str, paid: Sequence[_Paid]) -> Request:
+    """What to remember under an idempotency key: the charge of each statement, and whether it was made for this one."""
+    numbers = tuple(None if one.bought is None else one.bought.number for one in paid)
+    return Request(asked.analyst, key, asked.body_digest, charges=numbers, fresh=tuple(one.fresh for one in paid))

@@ -1,0 +1,103 @@
+"""What is asked of a custodian: SQL and costs, turned into statements and noise.
+
+Whatever can be wrong with a request is found here, from its text and the settings alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from parcomp.costs import Amount
+from parcomp.custodian.accountant import Expense
+from parcomp.custodian.release import Release
+from parcomp.custodian.settings import Settings
+from parcomp.errors import CostError, SettingsError, WorkloadError, shown
+from parcomp.model.statement import Statement
+from parcomp.model.workload import Workload
+from parcomp.planning.plan import plan
+from parcomp.sql.parse import parse_statement
+
+__all__ = ["Amounts", "Asked", "Costs", "expense_of", "read_request"]
+
+Amounts: TypeAlias = Amount | Sequence[Amount] | None
+"""One amount for all statements, or one for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs as they were given: in one of three parameters, or as a whole budget to be shared out."""
+
+    epsilon: Amounts = None
+    rho: Amounts = None
+    mu: Amounts = None
+    budget: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request by an analyst: its statements with their noise, and the digest that an idempotency key stands for."""
+
+    analyst: str
+    releases: tuple[Release, ...]
+    body_digest: str
+
+
+def read_request(settings: Settings, analyst: str, statements: Sequence[str | Statement], costs: Costs) -> Asked:
+    """The request, if it can be asked of this dataset."""
+    if analyst and settings.quotas and analyst not in settings.quotas:
+        known = ", ".join(sorted(settings.quotas))
+        raise SettingsError(f"unknown analyst {shown(analyst)}; the settings name {known}")
+    if not statements:
+        raise WorkloadError("a batch holds at least one statement")
+    parsed = [
+        one if isinstance(one, Statement) else parse_statement(settings.domain, one, settings.tables)
+        for one in statements
+    ]
+    if costs.budget is None:
+        units = _stated(settings, costs, len(parsed))
+        priced: list[object] = list(units)
+    else:
+        units = _planned(settings, costs, parsed)
+        priced = ["budget", settings.measure.budget_down(costs.budget)]
+    releases = tuple(Release.plan(settings, one, cost) for one, cost in zip(parsed, units, strict=True))
+    body = json.dumps([[one.text for one in parsed], priced], ensure_ascii=False)
+    return Asked(analyst, releases, hashlib.sha256(body.encode()).hexdigest())
+
+
+def expense_of(release: Release) -> Expense:
+    """What a release is charged as."""
+    return Expense(release.statement.query, release.units, grouped=bool(release.statement.groups))
+
+
+def _stated(settings: Settings, costs: Costs, count: int) -> list[int]:
+    """The cost of each statement in additive units, rounded up."""
+    wanted = settings.measure.parameter
+    amounts = {"epsilon": costs.epsilon, "rho": costs.rho, "mu": costs.mu}
+    given = [name for name, amount in amounts.items() if amount is not None]
+    if given != [wanted]:
+        raise CostError(
+            f"{settings.name} is accounted in {wanted} ({settings.measure.name}); "
+            f"{' and '.join(given) if given else 'no cost'} was given"
+        )
+    amount = amounts[wanted]
+    if isinstance(amount, Sequence) and not isinstance(amount, str):
+        if len(amount) != count:
+            raise CostError(f"{len(amount):,} costs were given for {count:,} statements")
+        return [settings.measure.cost_up(one) for one in amount]
+    assert amount is not None
+    return [settings.measure.cost_up(amount)] * count
+
+
+def _planned(settings: Settings, costs: Costs, statements: Sequence[Statement]) -> list[int]:
+    """The costs that share a budget out with the least mean expected error."""
+    if any(amount is not None for amount in (costs.epsilon, costs.rho, costs.mu)):
+        raise CostError("a batch has either a budget for all or costs, not both")
+    workload = Workload(settings.domain, [statement.query for statement in statements])
+    # Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.
+    shared = plan(workload, costs.budget, settings.measure.name)
+    # A contradiction is planned at no cost; nothing is charged for it, whatever stands here.
+    return [max(units, len(one.aggregates)) for units, one in zip(shared.units.tolist(), statements, strict=True)]

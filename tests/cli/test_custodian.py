@@ -1,0 +1,212 @@
+"""``parcomp quote``, ``ask``, ``batch`` and ``ledger`` as people and programs use them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+from parcomp.cli import main
+from tests.custodians import write_custodian
+
+WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"
+MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return str(write_custodian(tmp_path, quotas={"anna": "0.7"}))
+
+
+def run(command, settings, *arguments):
+    return main([*command.split(), "-c", settings, *arguments])
+
+
+def printed(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def charges(settings, capsys):
+    capsys.readouterr()
+    assert run("ledger show", settings, "--json") == 0
+    return printed(capsys)
+
+
+def test_quote_and_ask_print_the_promised_keys(settings, capsys):
+    """One object each, as the contract has it."""
+    assert run("quote", settings, WOMEN, "--epsilon", "0.5", "--json") == 0
+    (quote,) = printed(capsys)
+    assert list(quote) == ["cost", "adds", "remaining", "fits", "expected_error"]
+    assert (quote["cost"], quote["adds"], quote["remaining"], quote["fits"]) == (0.5, 0.5, 1, True)
+    assert run("ask", settings, WOMEN, "--epsilon", "0.5", "--as", "anna", "--json") == 0
+    (answer,) = printed(capsys)
+    assert {"charge", "value", "cost", "expected_error", "cached"} <= set(answer)
+    assert (answer["charge"], answer["cost"], answer["cached"]) == (1, 0.5, False)
+    low, high = answer["interval"]
+    assert low < answer["value"] < high
+    assert run("ask", settings, "SELECT sex, COUNT(*) FROM people GROUP BY sex", "--epsilon", "0.2", "--json") == 0
+    (answer,) = printed(capsys)
+    assert [group["group"] for group in answer["groups"]] == [{"sex": "F"}, {"sex": "M"}]
+    assert "value" not in answer
+
+
+def test_a_refusal_exits_3_says_why_and_charges_nothing(settings, capsys):
+    """One line on standard error that says what is left."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.6") == 0
+    capsys.readouterr()
+    assert run("ask", settings, "SELECT COUNT(*) FROM people", "--epsilon", "0.6") == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "parcomp: the budget leaves epsilon 0.4 on the rows of this query, which costs 0.6; ask at 0.4 or less\n"
+    )
+    assert len(charges(settings, capsys)) == 1
+
+
+@pytest.mark.parametrize(
+    "cost", ["nan", "inf", "-inf", "0", "-0.1", "1e-400", "much", "", "1e400", "0x1", "1,5", "0.0000000001"]
+)
+def test_bad_costs_exit_2_and_charge_nothing(settings, capsys, cost):
+    """Whatever is no positive number that can be booked."""
+    assert run("ask", settings, WOMEN, f"--epsilon={cost}") == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("parcomp: ")
+    assert captured.err.count("\n") == 1
+    assert charges(settings, capsys) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "SELECT",
+        "SELECT * FROM people",
+        "SELECT COUNT(*) FROM people WHERE name = 'x'",
+        "SELECT COUNT(*) FROM people WHERE sex LIKE 'F%'",
+        "SELECT COUNT(*) FROM people; DROP TABLE people",
+        "SELECT COUNT(*) FROM people WHERE age = 'old'",
+        "DELETE FROM people",
+        "SELECT COUNT(*) FROM people, people",
+        "SELECT COUNT(*) FROM people WHERE age = 1 OR",
+    ],
+)
+def test_bad_sql_exits_2_and_charges_nothing(settings, capsys, sql):
+    """One line that names the place; nothing is charged."""
+    assert run("ask", settings, sql, "--epsilon", "0.1") == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("parcomp: ")
+    assert captured.err.count("\n") == 1
+    assert charges(settings, capsys) == []
+
+
+def test_people_see_numbers_with_errors_and_bars(settings, capsys):
+    """A quote with its verdict, an answer with its interval, a chart of groups, a balance."""
+    assert run("quote", settings, WOMEN, "--epsilon", "0.5", "--as", "anna") == 0
+    out = capsys.readouterr().out
+    assert "fits the budget" in out
+    assert "best affordable" in out
+    assert run("ask", settings, "SELECT sex, COUNT(*) FROM people GROUP BY sex", "--epsilon", "0.5") == 0
+    out = capsys.readouterr().out
+    assert "█" in out
+    assert "charge 1, ε = 0.5" in out
+    assert run("quote", settings, WOMEN, "--epsilon", "0.6") == 0
+    assert "does not fit: the budget leaves epsilon 0.5" in " ".join(capsys.readouterr().out.split())
+    assert run("ledger show", settings) == 0
+    out = capsys.readouterr().out
+    assert "pure DP with ε = 0.5 against adding or removing one row" in out
+    assert "count of every row, by sex" in out
+
+
+def test_a_batch_is_read_from_a_file(settings, capsys, tmp_path):
+    """With a cost for each or a budget for all; quoted or asked; errors name the file."""
+    batch = tmp_path / "batch.sql"
+    batch.write_text(f"-- women and men\n{WOMEN};\n{MEN};\n")
+    assert run("batch", settings, str(batch), "--epsilon", "0.5", "--quote") == 0
+    assert "together: adds ε = 0.5" in capsys.readouterr().out
+    assert run("batch", settings, str(batch), "--budget", "0.5", "--json") == 0
+    answers = printed(capsys)
+    assert [answer["cost"] for answer in answers] == [pytest.approx(0.5, rel=1e-6)] * 2
+    assert run("batch", settings, str(batch), "--budget", "0.6") == 3
+    capsys.readouterr()
+    batch.write_text(f"{WOMEN};\nSELECT MAX(age) FROM people")
+    assert run("batch", settings, str(batch), "--epsilon", "0.1") == 2
+    assert "batch.sql" in capsys.readouterr().err
+    assert run("batch", settings, str(tmp_path / "batch.txt"), "--epsilon", "0.1") == 2
+    assert run("batch", settings, str(batch)) == 2
+
+
+def test_a_key_is_charged_once(settings, capsys):
+    """The same request with the same key again; another one is an error."""
+    for _ in range(2):
+        assert run("ask", settings, WOMEN, "--epsilon", "0.2", "--key", "one", "--json") == 0
+    first, second = printed(capsys)
+    assert first == second
+    assert run("ask", settings, MEN, "--epsilon", "0.2", "--key", "one") == 2
+
+
+def test_verify_recomputes_the_chain_and_the_loss(settings, capsys, tmp_path):
+    """A ledger that was tampered with is told from one that was not, and no custodian goes on with it."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.2") == 0
+    assert run("ask", settings, MEN, "--epsilon", "0.3") == 0
+    capsys.readouterr()
+    assert run("ledger verify", settings, "--json") == 0
+    (audit,) = printed(capsys)
+    assert (audit["ok"], audit["charges"], audit["loss"], audit["sequential"]) == (True, 2, 0.3, 0.5)
+    assert run("ledger verify", settings, "--head", audit["head"]) == 0
+    assert "the chain holds" in capsys.readouterr().out
+    assert run("ledger verify", settings, "--head", "0" * 64) == 2
+    assert "noted head" in capsys.readouterr().out
+    with sqlite3.connect(tmp_path / "ledger.db") as database:
+        for (trigger,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {trigger}")
+        database.execute("UPDATE parcomp_charge SET units = 1 WHERE number = 1")
+    database.close()
+    assert run("ledger verify", settings) == 2
+    assert "charge 1" in capsys.readouterr().out
+    assert run("ask", settings, WOMEN, "--epsilon", "0.2") == 2
+    assert "tampered" in capsys.readouterr().err
+
+
+def test_other_settings_than_the_ledgers_are_refused(settings, capsys, tmp_path):
+    """A larger budget in the file does not make it so."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.2") == 0
+    write_custodian(tmp_path, budget="2.0")
+    capsys.readouterr()
+    assert run("ask", settings, MEN, "--epsilon", "0.2") == 2
+    assert "budget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "changed", "place"),
+    [
+        ('measure = "pure"', 'measure = "renyi"', "privacy.measure"),
+        ('budget = "1.0"', "budget = 1.0", "privacy.budget"),
+        ('budget = "1.0"', 'budget = "lots"', "privacy.budget"),
+        ('neighbours = "add-remove"', 'neighbours = "none"', "privacy.neighbours"),
+        ("rows_per_person = 1", "rows_per_person = 0", "privacy.rows_per_person"),
+        ('url = "sqlite:///ledger.db"', 'url = "mysql://x"', "ledger.url"),
+        ('name = "people"', "name = 3", "dataset.name"),
+        ('source = "people.csv"', "", "dataset.source"),
+        ('source = "people.csv"', 'sauce = "people.csv"', "dataset.sauce"),
+        ('quota = "0.7"', 'quota = "7"', "analysts.anna.quota"),
+        ("[ledger]", "[leger]", "leger"),
+        ('domain = "domain.json"', 'domain = "gone.json"', "gone.json"),
+        ("[privacy]", "[privacy", "TOML"),
+    ],
+)
+def test_bad_settings_name_file_line_and_field(settings, capsys, tmp_path, line, changed, place):
+    """Exit 2 and one line."""
+    path = tmp_path / "custodian.toml"
+    path.write_text(path.read_text().replace(line, changed))
+    assert run("quote", settings, WOMEN, "--epsilon", "0.1") == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert place in captured.err
+
+
+def test_a_source_that_is_not_there_is_found_before_anything_is_charged(settings, capsys, tmp_path):
+    """The table is opened first."""
+    (tmp_path / "people.csv").unlink()
+    assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 2
+    assert charges(settings, capsys) == []

@@ -1,0 +1,56 @@
+"""Small datasets with a custodian each, written to files as a user would."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PEOPLE = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": {"low": 0, "high": 9}}}
+
+ROWS = [{"sex": sex, "age": age} for sex in "FM" for age in range(10) for _ in range(age + (sex == "F"))]
+"""Ten ages of women and men; the number of people grows with age, and there is one woman more than men at each."""
+
+
+def write_custodian(
+    directory: Path,
+    *,
+    rows: Sequence[Mapping[str, object]] = ROWS,
+    domain: Mapping[str, object] = PEOPLE,
+    measure: str = "pure",
+    budget: str = "1.0",
+    neighbours: str = "add-remove",
+    rows_per_person: int = 1,
+    ledger: str = "sqlite:///ledger.db",
+    quotas: Mapping[str, str] | None = None,
+    version: str = "1",
+) -> Path:
+    """Write a table, its domain and a custodian's settings; the path of the settings."""
+    directory.mkdir(parents=True, exist_ok=True)
+    names = list(domain["attributes"])  # type: ignore[call-overload]
+    with (directory / "people.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+    (directory / "domain.json").write_text(json.dumps(domain))
+    analysts = "".join(f'\n[analysts.{name}]\nquota = "{quota}"\n' for name, quota in (quotas or {}).items())
+    settings = directory / "custodian.toml"
+    settings.write_text(
+        f"""[dataset]
+name = "people"
+version = "{version}"
+source = "people.csv"
+domain = "domain.json"
+
+[privacy]
+measure = "{measure}"
+budget = "{budget}"
+neighbours = "{neighbours}"
+rows_per_person = {rows_per_person}
+
+[ledger]
+url = "{ledger}"
+{analysts}"""
+    )
+    return settings

@@ -1,0 +1,84 @@
+"""Killed at any moment: every released answer has its charge, nothing needs repair, and nobody is locked out."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parcomp import Workload, max_overlap
+from parcomp.custodian import Custodian
+from parcomp.ledger.audit import audit
+from tests.custodians import write_custodian
+
+TRIALS = 400
+DOMAIN = {
+    "name": "people",
+    "attributes": {"trial": {"low": 0, "high": TRIALS}, "part": {"low": 0, "high": 1}},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("store", "at_calls", "at_times"), [("sqlite", 160, 60), ("postgresql", 40, 20)])
+def test_charges_survive_kill_9(store, at_calls, at_times, tmp_path, request):
+    """At calls spread evenly over a whole session, so at every step, and at random times."""
+    url = "sqlite:///ledger.db" if store == "sqlite" else request.getfixturevalue("postgres_url")
+    path = write_custodian(tmp_path, rows=[{"trial": 1, "part": 0}], domain=DOMAIN, ledger=url, version="kill")
+    with Custodian.open(path) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people WHERE part = 1", epsilon="0.1")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.system.victims", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        assert server.stdout.readline() == "ready\n"
+        calls = int(_trial(server, "0"))
+        assert calls > at_calls
+        draw = random.Random(3)
+        for trial in range(at_calls):
+            # One in each equal part of the session, so that no step is left out.
+            assert _trial(server, str(1 + (trial * calls + draw.randrange(calls)) // at_calls)) == "o"
+        for _ in range(at_times):
+            _trial(server, f"after {draw.randrange(60)}")
+        # Nobody is locked out: a whole session goes through.
+        assert int(_trial(server, "0")) > 0
+    finally:
+        server.stdin.close()
+        server.wait()
+        server.stdout.close()
+    notes = [json.loads(line) for line in (tmp_path / "released.jsonl").read_text().splitlines()]
+    with Custodian.open(path) as custodian:
+        charges = {charge.number: charge for charge in custodian.charges()}
+        assert len(notes) > at_calls / 2
+        for note in notes:
+            assert custodian.settings.domain.query(json.loads(charges[note["charge"]].where)).covers(_row(note["sql"]))
+            stored = custodian.ask(note["sql"], epsilon="0.1")
+            assert (stored.charge, stored.cached) == (note["charge"], True)
+            assert [group.value for group in stored.groups] == note["values"]
+        released = [charges[number] for number in sorted({note["charge"] for note in notes})]
+        domain = custodian.settings.domain
+        workload = Workload(
+            domain,
+            [domain.query(json.loads(charge.where)) for charge in released],
+            costs=[charge.units / 1e9 for charge in released],
+        )
+        assert custodian.balance().loss >= max_overlap(workload).upper
+        assert audit(custodian.charges(), custodian.settings.binding, domain).ok
+
+
+def _trial(server, line):
+    server.stdin.write(line + "\n")
+    server.stdin.flush()
+    return server.stdout.readline().strip()
+
+
+def _row(sql):
+    trial = int(sql.split("trial = ")[1].split()[0])
+    return {"trial": trial, "part": int(sql.split("part = ")[1]) if "part = " in sql else 0}

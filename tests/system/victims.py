@@ -1,0 +1,111 @@
+"""Processes that are killed while they answer, many of them, each forked from one that has loaded everything.
+
+Started by ``test_kill.py`` with the settings file.  Each line on standard input is a trial: the number of the call at
+which the next victim kills itself, or ``after`` and a number of milliseconds after which it is killed.  A victim asks
+statement after statement and writes what was released to a file, as an analyst would note it; the answer to a trial
+is how many calls the victim had made, or ``-`` if that is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+
+from parcomp.custodian import Custodian, Settings
+from parcomp.errors import RefusedError
+from parcomp.noise.mechanism import Mechanism
+from parcomp.noise.sampler import add_noise
+from parcomp.overlap.live import LiveOverlap
+from parcomp.sql.parse import parse_statement
+
+ASKS = 2
+WATCHED = ("/custodian/", "/ledger/", "/noise/", "/data/")
+
+
+def main(settings: str) -> None:
+    """Serve trials until standard input ends."""
+    released = Path(settings).with_name("released.jsonl")
+    _warm_up(Settings.load(settings))
+    print("ready", flush=True)
+    for trial, line in enumerate(sys.stdin):
+        words = line.split()
+        at = None if words[0] == "after" else int(words[0])
+        reading, writing = os.pipe()
+        victim = os.fork()
+        if not victim:
+            os.close(reading)
+            _live(settings, released, trial, at, writing)
+            os._exit(0)
+        os.close(writing)
+        if at is None:
+            os.read(reading, 1)
+            time.sleep(int(words[1]) / 1000)
+            os.kill(victim, signal.SIGKILL)
+        os.waitpid(victim, 0)
+        with os.fdopen(reading) as pipe:
+            counted = pipe.read().split()
+        print(counted[-1] if counted else "-", flush=True)
+
+
+def _warm_up(settings: Settings) -> None:
+    """Load what every victim needs, without a connection or a thread that a fork would tear apart."""
+    import_module("ibis.backends.duckdb")
+    import_module("parcomp.data.duckdb_table")
+    add_noise(Mechanism("discrete-laplace", 1.0), [0])
+    live = LiveOverlap(settings.domain, settings.row_budget)
+    for number in range(2):
+        statement = parse_statement(settings.domain, f"SELECT COUNT(*) FROM people WHERE part = {number} GROUP BY part")
+        live.add(statement.query, 1)
+    live.add(settings.domain.query(), 1)
+
+
+def _live(settings: str, released: Path, trial: int, at: int | None, pipe: int) -> None:
+    """Open the custodian, say so, and ask; kill oneself at the given call into the code that orders the steps."""
+    with Custodian.open(settings) as custodian:
+        os.write(pipe, b"o\n")
+        if at is not None:
+            watch = _Watch(at)
+            sys.setprofile(watch)
+        for number in range(ASKS):
+            for sql in (
+                f"SELECT COUNT(*) FROM people WHERE trial = {trial} AND part = {number}",
+                f"SELECT COUNT(*) FROM people WHERE trial = {trial} GROUP BY part",
+            ):
+                try:
+                    answer = custodian.ask(sql, epsilon="0.1", key=f"{trial}-{number}-{len(sql)}")
+                except RefusedError:
+                    continue
+                note = {"charge": answer.charge, "values": [group.value for group in answer.groups], "sql": sql}
+                with released.open("a") as file:
+                    file.write(json.dumps(note) + "\n")
+        sys.setprofile(None)
+        if at is not None:
+            os.write(pipe, f"{watch.calls}\n".encode())
+
+
+class _Watch:
+    """Counts the calls and returns of the code that orders, charges, counts and adds noise."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.calls = 0
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> Callable[..., None] | None:
+        if event in ("call", "return", "c_call", "c_return") and any(
+            part in frame.f_code.co_filename for part in WATCHED
+        ):
+            self.calls += 1
+            if self.calls == self.at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
