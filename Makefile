@@ -15,7 +15,7 @@ CODE := src tests benchmarks experiments
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench docs lock clean
+.PHONY: help setup demo test java check bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,8 +45,17 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 demo: $(STAMP) ## see what Parcomp does, on a small example
 	@$(BIN)/parcomp demo
 
-test: check ## run the checks, then all tests and doctests
+test: check java ## run the checks, then all tests and doctests
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Only the tests on Spark need it, and they say so if it is missing.
+java:
+	@command -v java >/dev/null || test -n "$$JAVA_HOME" || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || { \
+	    echo "Installing Java for the tests on Spark"; \
+	    export DEBIAN_FRONTEND=noninteractive; apt-get update -qq >/dev/null; \
+	    apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 \
+	        || apt-get install -y -qq --no-install-recommends openjdk-21-jre-headless >/dev/null; \
+	}
 
 check: $(STAMP) ## format, lint, types (strict) and layers
 	@$(BIN)/ruff format --check --quiet $(CODE) || { echo "Run: $(BIN)/ruff format $(CODE)" >&2; exit 1; }

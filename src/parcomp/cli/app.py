@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.demo import demo
+from parcomp.cli.domain import domain
 from parcomp.cli.ledger import ledger
 from parcomp.cli.loss import loss
 from parcomp.cli.overlap import overlap
@@ -34,6 +35,7 @@ app.command()(quote)
 app.command()(ask)
 app.command()(batch)
 app.add_typer(ledger, name="ledger")
+app.add_typer(domain, name="domain")
 app.command()(demo)
 
 

@@ -318,7 +318,8 @@ class Custodian:
             if self._opened is None:
                 from parcomp.data.table import open_table  # noqa: PLC0415  quotes need no table, and Ibis loads slowly
 
-                self._opened = open_table(self.settings.source, self.settings.table, self.settings.domain)
+                table = self.settings.table or self.settings.name
+                self._opened = open_table(self.settings.source, table, self.settings.domain)
             return self._opened
 
 

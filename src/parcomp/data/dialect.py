@@ -1,0 +1,88 @@
+"""What the SQL of the three engines differs in, and how a literal is written so that no value can break out of it.
+
+All other SQL of this package is the same text for every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["DUCKDB", "POSTGRES", "SPARK", "Dialect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """An engine's wording.
+
+    ``wide`` is its integer type beyond 64 bits, which holds the integers up to ``wide_bound`` in absolute value (None:
+    all of them), and ``cast`` a cast to it that does not fail on any value of an integer or decimal column.
+    ``whole_quotient`` divides two non-negative 64-bit integers and rounds down.  ``exact_sum`` adds up 64-bit
+    integers without overflow.  ``collation`` makes a comparison of strings one of code points.  ``text`` writes a
+    string literal, or returns None for a string that no column of the engine can hold.
+    """
+
+    name: str
+    double: str
+    string: str
+    wide: str
+    wide_bound: int | None
+    wide_cast: str
+    whole_quotient: str
+    exact_sum: str
+    collation: str
+    text: Callable[[str], str | None]
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _quoted_without_nul(value: str) -> str | None:
+    # PostgreSQL stores no NUL in a text and takes none in a query.
+    return None if "\0" in value else _quoted(value)
+
+
+def _hexadecimal(value: str) -> str:
+    # Spark reads backslashes and ${…} within literals as something else; in hexadecimal there are none.
+    return f"CAST(X'{value.encode('utf-8').hex()}' AS STRING)"
+
+
+DUCKDB = Dialect(
+    name="DuckDB",
+    double="DOUBLE",
+    string="VARCHAR",
+    wide="HUGEINT",
+    wide_bound=2**127 - 1,
+    wide_cast="TRY_CAST",
+    whole_quotient="{} // {}",
+    exact_sum="SUM({})",
+    collation=" COLLATE C",
+    text=_quoted,
+)
+
+POSTGRES = Dialect(
+    name="PostgreSQL",
+    double="DOUBLE PRECISION",
+    string="TEXT",
+    wide="NUMERIC",
+    wide_bound=None,
+    wide_cast="CAST",
+    whole_quotient="{} / {}",
+    exact_sum="SUM({})",
+    collation=' COLLATE "C"',
+    text=_quoted_without_nul,
+)
+
+SPARK = Dialect(
+    name="Spark",
+    double="DOUBLE",
+    string="STRING",
+    wide="DECIMAL(38, 0)",
+    wide_bound=10**38 - 1,
+    wide_cast="CAST",
+    whole_quotient="{} DIV {}",
+    exact_sum="SUM(CAST({} AS DECIMAL(28, 0)))",
+    collation=" COLLATE UTF8_BINARY",
+    text=_hexadecimal,
+)

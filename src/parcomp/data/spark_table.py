@@ -1,0 +1,74 @@
+"""Tables in Spark: a Parquet file or a table of the catalog, counted there by one query for each batch.
+
+Spark has one context in a process.  Each table gets a session of its own in it, with the settings on which the SQL of
+this package relies; the context itself ends with the process.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import ibis
+from pyspark.sql import DataFrame, SparkSession
+
+from parcomp.data.codes import code_rows
+from parcomp.data.columns import match_columns
+from parcomp.data.dialect import SPARK
+from parcomp.data.sql_table import SqlTable
+from parcomp.errors import DataError, one_line
+from parcomp.model.domain import Domain
+
+__all__ = ["SparkTable"]
+
+_SETTINGS = {
+    # A cast that fails is an error, never a null in the middle of an expression.
+    "spark.sql.ansi.enabled": "true",
+    # Columns that differ in case only are different columns.
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # Text such as ${…} in the name of a column stands for itself.
+    "spark.sql.variable.substitute": "false",
+}
+
+_numbers = itertools.count()
+
+
+class SparkTable(SqlTable):
+    """The Parquet file at ``path`` or the table ``table`` of the catalog, as the Spark at ``master`` reads it."""
+
+    def __init__(self, master: str, domain: Domain, *, path: str | None = None, table: str | None = None) -> None:
+        self._session = _session(master)
+        try:
+            frame: DataFrame = self._session.read.parquet(path) if path else self._session.table(table or "")
+            self._view = f"parcomp_source_{next(_numbers)}"
+            frame.createOrReplaceTempView(self._view)
+            backend = ibis.pyspark.connect(self._session)
+            source = backend.table(self._view)
+            types = source.schema()
+        except Exception:
+            raise DataError(f"Spark cannot open {one_line(path or table or '')}; its own log says why") from None
+        columns = match_columns(domain, types)
+        sql = backend.compile(source.select(**{f"x{index}": source[c.name] for index, c in enumerate(columns)}))
+        super().__init__(domain, code_rows(domain, columns, sql, SPARK), SPARK)
+
+    def _run(self, sql: str) -> list[Sequence[Any]]:
+        return list(self._session.sql(sql).collect())
+
+    def _disconnect(self) -> None:
+        self._session.catalog.dropTempView(self._view)
+
+
+def _session(master: str) -> SparkSession:
+    try:
+        builder: Any = SparkSession.builder
+        builder = builder.master(master).appName("parcomp").config("spark.ui.enabled", "false")
+        if master.startswith("local"):
+            builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "4")
+        session: SparkSession = builder.getOrCreate().newSession()
+        for name, value in _SETTINGS.items():
+            session.conf.set(name, value)
+    except Exception:
+        raise DataError(f"Spark cannot be started at {one_line(master)}; it needs Java 17 on the PATH") from None
+    return session

@@ -1,0 +1,120 @@
+"""What only a server has: types of its own, collations, lost connections, a catalog."""
+
+import psycopg
+import pytest
+
+from parcomp.data.table import open_table
+from parcomp.errors import DataError
+from parcomp.model.attribute import Binned, Categorical, Integer
+from parcomp.model.condition import Condition
+from parcomp.model.domain import Domain
+from parcomp.model.statement import Statement
+
+
+def counted(table, domain):
+    """The count of each group of the first attribute."""
+    return table.measure([Statement("count", Condition.of(domain.query()), groups=(0,))])[0][0]
+
+
+@pytest.fixture
+def postgres(postgres_url):
+    """A connection to a database with nothing in it but what the test makes."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS odd CASCADE; CREATE SCHEMA odd")
+        yield connection
+
+
+def test_types_of_postgresql_are_read_by_what_they_hold(postgres, postgres_url):
+    """Enumerations whatever their name, padded characters, domain types, and numerics of any scale with NaN."""
+    postgres.execute("""CREATE TYPE odd."Mood" AS ENUM ('sad', 'Sad');
+        CREATE DOMAIN odd.positive AS integer CHECK (VALUE > 0);
+        CREATE TABLE odd.people (mood odd."Mood", padded char(4), name varchar(9), age odd.positive, open numeric);
+        INSERT INTO odd.people VALUES ('sad', 'F', 'F', 1, 0.30), ('Sad', 'F ', 'F ', 2, 'NaN'),
+            ('Sad', 'f', 'f', 2, 'Infinity'), ('sad', 'M', 'F', 9, 0.2999999999)""")
+    attributes = {
+        "mood": (Categorical(["sad", "Sad"]), [2, 2]),
+        # Blanks at the end of char(n) are padding, which SQL does not count as part of the value.
+        "padded": (Categorical(["F", "F ", "f"]), [2, 0, 1]),
+        "name": (Categorical(["F", "F ", "f"]), [2, 1, 1]),
+        "age": (Integer(1, 3), [1, 2, 0]),
+        "open": (Binned(0, 1, bins=10), [0, 0, 1, 1, 0, 0, 0, 0, 0, 0]),
+    }
+    for name, (attribute, counts) in attributes.items():
+        domain = Domain({name: attribute})
+        table = open_table(postgres_url, "odd.people", domain)
+        assert counted(table, domain) == counts, name
+        table.close()
+    with pytest.raises(DataError, match=r"open: the column is of type decimal, and the domain declares integers"):
+        open_table(postgres_url, "odd.people", Domain({"open": Integer(0, 1)}))
+
+
+def test_names_of_tables_and_columns_are_no_sql(postgres, postgres_url):
+    """Quotes and semicolons in names stay names."""
+    postgres.execute(
+        """CREATE TABLE odd."pe""op'le; --" ("a""b; DROP" text); INSERT INTO odd."pe""op'le; --" VALUES ('x')"""
+    )
+    domain = Domain({'a"b; DROP': Categorical(["x", "'; DROP TABLE people; --"])})
+    table = open_table(postgres_url, "odd.pe\"op'le; --", domain)
+    assert counted(table, domain) == [1, 0]
+    table.close()
+
+
+def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres_url):
+    """A server that restarts or drops connections does not stop the custodian."""
+    postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age")
+    domain = Domain({"age": Integer(1, 2)})
+    table = open_table(postgres_url, "odd.people", domain)
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        table._run("DELETE FROM odd.people RETURNING age")
+    postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    assert counted(table, domain) == [1, 0]
+    table.close()
+
+
+def test_failures_of_the_server_tell_nothing_of_the_data(postgres, postgres_url):
+    """A view that fails on a row quotes the row; the error that is raised does not."""
+    postgres.execute(
+        "CREATE TABLE odd.people AS SELECT 'secret'::text AS age; "
+        "CREATE VIEW odd.ages AS SELECT age::integer FROM odd.people"
+    )
+    domain = Domain({"age": Integer(1, 2)})
+    table = open_table(postgres_url, "odd.ages", domain)
+    with pytest.raises(DataError, match="PostgreSQL could not read the table") as caught:
+        counted(table, domain)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    table.close()
+
+
+def test_what_cannot_be_opened_is_named(postgres_url):
+    """A table that is not there, a server that is not there."""
+    domain = Domain({"age": Integer(1, 2)})
+    with pytest.raises(DataError, match=r"no table odd\.nobody"):
+        open_table(postgres_url, "odd.nobody", domain)
+    for address in ("postgresql://u:secret@localhost:1/nothing", "postgresql://u:secret@[::1/nothing"):
+        with pytest.raises(DataError, match=r"cannot be reached|not well formed") as caught:
+            open_table(address, "people", domain)
+        assert "secret" not in str(caught.value)
+
+
+def test_a_table_of_the_spark_catalog_compares_strings_by_code_points(spark_master, tmp_path):
+    """Also where the column has a collation that takes f for F."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415  pyspark takes seconds to import
+
+    path = tmp_path / "collated"
+    domain = Domain({"sex": Categorical(["F", "f"])})
+    with pytest.raises(DataError, match="Spark cannot open nowhere"):
+        open_table(spark_master, "nowhere", domain)
+    session = SparkSession.builder.getOrCreate()
+    session.sql(f"CREATE TABLE collated (sex STRING COLLATE UTF8_LCASE) USING PARQUET LOCATION '{path}'")
+    try:
+        session.sql("INSERT INTO collated VALUES ('F'), ('f'), ('f'), ('F ')")
+        table = open_table(spark_master, "collated", domain)
+        assert counted(table, domain) == [1, 2]
+        table.close()
+    finally:
+        session.sql("DROP TABLE collated")

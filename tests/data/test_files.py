@@ -1,0 +1,206 @@
+"""Tables in files: what DuckDB makes of types, collations, text and damage."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from parcomp.data.codes import code_rows
+from parcomp.data.columns import Column
+from parcomp.data.dialect import DUCKDB
+from parcomp.data.table import open_table
+from parcomp.errors import DataError, DomainError
+from parcomp.model.attribute import Binned, Categorical, Integer
+from parcomp.model.condition import Condition
+from parcomp.model.domain import Domain
+from parcomp.model.statement import Statement
+
+
+def counted(source, table, attribute, name="a"):
+    """The count of each value of a single attribute."""
+    domain = Domain({name: attribute})
+    opened = open_table(str(source), table, domain)
+    try:
+        return opened.measure([Statement("count", Condition.of(domain.query()), groups=(0,))])[0][0]
+    finally:
+        opened.close()
+
+
+@st.composite
+def bins_and_numbers(draw):
+    """Bins with edges of all kinds, and doubles at, next to and between the edges."""
+    low = draw(
+        st.integers(-50, 50)
+        | st.decimals(-(10**4), 10**4, places=3)
+        | st.sampled_from([0.1, -0.7, 1e-9, 2.0**40, 1e15, -3e-7])
+    )
+    width = draw(st.fractions(Fraction(1, 100), 10**4, max_denominator=100) | st.sampled_from([0.1, 1e-9, 1 / 3]))
+    bins = draw(st.integers(1, 60) | st.sampled_from([999]))
+    try:
+        attribute = Binned(low, float(Fraction(str(low)) + Fraction(str(width)) * bins), bins)
+    except DomainError:
+        attribute = Binned(0, 1, bins)
+    edges = [float(attribute.edge(k)) for k in draw(st.lists(st.integers(0, bins), min_size=1, max_size=30))]
+    near = [math.nextafter(edge, toward) for edge in edges for toward in (-math.inf, math.inf)]
+    return attribute, [*edges, *near, *draw(st.lists(st.floats(), max_size=10)), math.nan, math.inf, -math.inf]
+
+
+@settings(max_examples=100, deadline=None)
+@given(bins_and_numbers())
+def test_a_double_is_in_the_bin_between_whose_edges_it_lies(drawn):
+    """By exact comparison with the edges as files have them, or the bins are refused as too fine."""
+    attribute, numbers = drawn
+    domain = Domain({"a": attribute, "place": Integer(0, len(numbers))})
+    columns = [Column("a", "float"), Column("place", "integer", 0)]
+    try:
+        rows = code_rows(domain, columns, "SELECT * FROM numbers", DUCKDB)
+    except DataError:
+        event("refused")
+        return
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE numbers (x0 DOUBLE, x1 INTEGER)")
+        connection.executemany("INSERT INTO numbers VALUES (?, ?)", [(n, place) for place, n in enumerate(numbers)])
+        codes = dict(connection.execute(f"SELECT c1, c0 FROM ({rows.sql})").fetchall())
+    edges = [float(attribute.edge(position)) for position in range(attribute.bins + 1)]
+    for place, number in enumerate(numbers):
+        passed = sum(edge <= number for edge in edges)
+        within = 1 <= passed <= attribute.bins and not math.isnan(number)
+        assert codes.get(place) == (passed - 1 if within else None), (attribute, number)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.decimals(-3, 3, places=4), min_size=1, max_size=40), st.integers(1, 40))
+def test_a_decimal_is_in_the_bin_between_whose_edges_it_lies(numbers, bins):
+    """Decimals of few digits are told from edges of few digits exactly."""
+    attribute = Binned(Decimal("-2.1"), Decimal("2.1"), bins)
+    domain = Domain({"a": attribute})
+    rows = code_rows(domain, [Column("a", "decimal", 4)], "SELECT x0 FROM numbers", DUCKDB)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE numbers (x0 DECIMAL(12, 4))")
+        connection.executemany("INSERT INTO numbers VALUES (?)", [(number,) for number in numbers])
+        codes = sorted(row[0] for row in connection.execute(f"SELECT c0 FROM ({rows.sql})").fetchall())
+    edges = [float(attribute.edge(position)) for position in range(bins + 1)]
+    passed = [sum(edge <= float(number) for edge in edges) for number in numbers]
+    assert codes == sorted(count - 1 for count in passed if 1 <= count <= bins)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "column"),
+    [
+        (Binned(0, 1, bins=10), Column("a", "decimal", 30)),
+        (Binned(0.5, 2.0**40 + 0.5, bins=7), Column("a", "decimal", 9)),
+        (Binned(Decimal("0.1234567890123"), 10**6, bins=977), Column("a", "float")),
+        (Binned(0, 2**53, bins=2), Column("a", "float")),
+        (Binned(0, 2**63, bins=2), Column("a", "wide integer", 0)),
+    ],
+)
+def test_bins_whose_edges_cannot_be_compared_exactly_are_refused(attribute, column):
+    with pytest.raises(DataError, match=r"a: .*exactly.*; declare"):
+        code_rows(Domain({"a": attribute}), [column], "SELECT 1 AS x0", DUCKDB)
+
+
+def test_whole_edges_are_exact_beyond_what_a_double_holds(tmp_path):
+    """Next to an edge at 2**60 an integer falls on its own side of it, and its sum is exact."""
+    path = tmp_path / "wide.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            f"CREATE TABLE t AS SELECT unnest([{2**60 - 1}, {2**60}, {2**61 - 1}, {2**61}]::HUGEINT[]) AS a"
+        )
+    attribute = Binned(0, 2**61, bins=2)
+    assert counted(path, "t", attribute) == [1, 2]
+    domain = Domain({"a": attribute})
+    table = open_table(str(path), "t", domain)
+    total = table.measure([Statement("sum", Condition.of(domain.query()), "a")])
+    assert total == [[[2**60 - 1 + 2**60 + 2**61 - 1]]]
+    table.close()
+
+
+def test_integers_of_every_width_and_enumerations(tmp_path):
+    """HUGEINT, UHUGEINT and UBIGINT hold integers beyond 64 bits; values beyond the declared ones do no harm."""
+    path = tmp_path / "types.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+        connection.execute("CREATE TABLE t (h HUGEINT, u UHUGEINT, b UBIGINT, mood mood, ci VARCHAR COLLATE NOCASE)")
+        connection.execute(
+            f"INSERT INTO t VALUES ({2**70}, {2**70}, {2**64 - 1}, 'ok', 'F'), "
+            f"({2**127 - 1}, '{2**128 - 1}'::UHUGEINT, 0, 'sad', 'f')"
+        )
+    assert counted(path, "t", Integer(2**70 - 1, 2**70 + 1), "h") == [0, 1, 0]
+    assert counted(path, "t", Integer(2**70 - 1, 2**70 + 1), "u") == [0, 1, 0]
+    assert counted(path, "t", Integer(2**64 - 2, 2**64), "b") == [0, 1, 0]
+    assert counted(path, "t", Categorical(["sad", "ok", "OK"]), "mood") == [1, 1, 0]
+    assert counted(path, "t", Categorical(["F", "f"]), "ci") == [1, 1]
+    assert counted(path, "t", Categorical([f"v{n}" for n in range(60)] + ["F", "f"]), "ci")[-2:] == [1, 1]
+
+
+def test_text_is_read_as_the_domain_declares(tmp_path):
+    """A CSV file: codes keep their zeros, what is not a number is outside, and an empty field is null."""
+    path = tmp_path / "we[ir]d*'s.csv"
+    path.write_bytes(
+        '\ufeffa,code,flag\r\n1,01,true\r\n12.7,1,TRUE\r\n,"",no\r\n 1,01 ,1\r\n1e0,,False\r\n+2,1,\r\n0x1,1,true\r\n'
+        "1,1\r\n1,1,true,true\r\n".encode()
+        + b"2,\xff,true\r\n3,01,true\r\n"
+    )
+    # A field that is not in UTF-8 harms its row only where it is read.
+    assert counted(path, None, Integer(0, 3, nullable=True)) == [0, 1, 2, 1, 1]
+    assert counted(path, None, Categorical([1, 2, 13])) == [1, 2, 0]
+    assert counted(path, None, Categorical(["1", "01", ""], nullable=True), "code") == [3, 2, 1, 1]
+    assert counted(path, None, Categorical([True, False]), "flag") == [5, 1]
+    assert counted(path, None, Binned(0, 20, bins=4)) == [5, 0, 1, 0]
+
+
+def test_a_damaged_file_tells_nothing_of_its_rows(tmp_path):
+    """Neither when it is opened nor when it is read."""
+    path = tmp_path / "people.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 'secret' || range AS a FROM range(100000)) TO '{path}'")
+    domain = Domain({"a": Categorical(["secret1"])})
+    table = open_table(str(path), None, domain)
+    content = bytearray(path.read_bytes())
+    content[100:-2000] = bytes(len(content) - 2100)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="DuckDB could not read the table") as caught:
+        table.measure([Statement("count", Condition.of(domain.query()))])
+    assert caught.value.__cause__ is None
+    assert "secret" not in str(caught.value)
+    path.write_bytes(b"PAR1 nothing")
+    with pytest.raises(DataError, match="DuckDB cannot open the file"):
+        open_table(str(path), None, domain)
+
+
+def test_sources_that_are_none_are_named(tmp_path):
+    """What is missing or too much is said before anything is opened."""
+    domain = Domain({"a": Integer(0, 1)})
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE one (a INTEGER); CREATE TABLE two (a INTEGER)")
+    (tmp_path / "t.csv").write_text("a,A\n1,2\n")
+    for source, table, message in [
+        (str(tmp_path / "none.csv"), None, "no such file"),
+        (str(tmp_path / "t.xlsx"), None, "ends in .parquet"),
+        (str(path), None, "name one with table"),
+        (str(path), "three", "there are: one, two"),
+        (str(tmp_path / "t.csv"), None, "each another one"),
+        ("mysql://host/db", "t", "mysql:// is not a source"),
+        ("postgresql://host/db", None, "name one with table"),
+        ("spark://local[2]", None, "name one with table"),
+        ("spark://local[2]/data.csv", None, "ends in .parquet"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            open_table(source, table, domain)
+
+
+def test_a_duckdb_file_is_opened_read_only(tmp_path):
+    """Others can open it for reading at the same time."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    domain = Domain({"a": Integer(0, 1)})
+    table = open_table(str(path), "t", domain)
+    with pytest.raises(duckdb.Error, match="read-only"):
+        table._run("INSERT INTO database_file.t VALUES (1)")
+    table.close()
