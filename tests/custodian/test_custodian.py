@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parcomp.custodian import Custodian
+from parcomp.custodian.books import Books
 from parcomp.errors import CostError, DataError, IdempotencyError, ParcompError, RefusedError, SettingsError, SqlError
 from tests.custodians import write_custodian
 
@@ -229,6 +230,36 @@ def test_an_unanswered_charge_is_answered_when_the_same_is_asked_again(custodian
     answer = custodian.ask(WOMEN, epsilon="0.6")
     assert (answer.charge, answer.cost, answer.cached) == (1, 0, True)
     assert custodian.balance().charges == 1
+
+
+def test_an_interrupt_in_the_middle_of_booking_leaves_the_books_right(custodian, monkeypatch):
+    """The transaction is undone, and the books are read anew from the ledger."""
+    custodian.ask(WOMEN, epsilon="0.6")
+    enter = Books.enter
+
+    def interrupted(self, charges):
+        enter(self, charges)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Books, "enter", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        custodian.ask(YOUNG, epsilon="0.4")
+    monkeypatch.undo()
+    assert custodian.balance().charges == 1
+    assert custodian.quote(YOUNG, epsilon="0.4").fits
+    assert custodian.ask(YOUNG, epsilon="0.4").charge == 2
+
+
+def test_a_quota_counts_an_analysts_own_overlap_only(tmp_path):
+    """Against replacing a row too, what others spend does not count towards a quota."""
+    path = write_custodian(tmp_path, neighbours="replace-one", budget="10", quotas={"anna": "1.2"})
+    with Custodian.open(path) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people", epsilon="3")
+        for age in range(4):
+            custodian.ask(f"SELECT COUNT(*) FROM people WHERE age = {age}", epsilon="0.6", analyst="anna")
+    with Custodian.open(path) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people WHERE age = 9", epsilon="0.6", analyst="anna")
+        assert not custodian.quote("SELECT COUNT(*) FROM people WHERE age > 8", epsilon="0.61", analyst="anna").fits
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,10 @@ class Account:
             spent = 0 if expense.query.is_contradiction else expense.replaced_units
             self._replaced.append(self._replaced[-1] + spent)
 
+    def tighten(self) -> None:
+        """Work out the bound of γ anew, and keep the lower one."""
+        self._live.tighten()
+
     def undo(self, count: int) -> None:
         """Take back the expenses booked last."""
         for _ in range(count):

@@ -62,6 +62,7 @@ class Books:
             for analyst, quota in settings.quotas.items()
             if quota is not None
         }
+        self._replacing = settings.neighbours == "replace-one"
         self._entered: list[Bought] = []
         self._digests = [settings.binding.digest]
         self._by_statement: dict[str, list[Bought]] = {}
@@ -84,6 +85,9 @@ class Books:
         for expense, charge in zip(expenses, charges, strict=True):
             bought = Bought(charge.number, charge.analyst, charge.statement, charge.units)
             self._remember(bought, expense, charge.upper, charge.digest)
+        if self._replacing:
+            for analyst in {charge.analyst for charge in charges} & self._own.keys():
+                self._own[analyst].tighten()
 
     def take_back(self, number: int) -> None:
         """Forget all charges after the one with this number."""
@@ -132,7 +136,8 @@ class Books:
         self.total += bought.units
         own = self._own.get(bought.analyst)
         if own is not None:
-            # What one analyst spends is no more than what all do.
+            # What one analyst spends is no more than what all do. Only against replacing a row does this bound decide
+            # anything, and there it is tightened.
             own.restore([(expense, min(own.upper + expense.units, upper))])
 
     def _expense(self, charge: Charge) -> Expense:

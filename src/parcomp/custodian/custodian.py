@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +37,7 @@ from parcomp.custodian.quotation import quote_all, refusal
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Amounts, Asked, Costs, expense_of, read_request
 from parcomp.custodian.settings import Settings
-from parcomp.errors import DataError, IdempotencyError, RefusedError, shown
+from parcomp.errors import DataError, IdempotencyError, ParcompError, RefusedError, shown
 from parcomp.ledger.charge import Charge, Entry, utc_now
 from parcomp.ledger.store import Ledger, Request, Transaction, open_ledger
 from parcomp.model.query import Query
@@ -81,7 +82,7 @@ class Custodian:
         self.settings = settings
         self._ledger: Ledger = open_ledger(settings.ledger, settings.binding)
         self._books = Books(settings)
-        # Guards the books; counting goes on outside it.
+        # Guards the books and the opening of the table; counting goes on outside it.
         self._lock = threading.RLock()
         self._opened: Table | None = None
         self._catch_up(self._ledger)
@@ -130,9 +131,9 @@ class Custodian:
     ) -> BatchQuote:
         """What asking a batch would mean, with costs or with a budget for all; changes nothing."""
         asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
-        with self._lock:
+        with self._opened_books() as books:
             self._catch_up(self._ledger)
-            return quote_all(self.settings, self._books, asked)
+            return quote_all(self.settings, books, asked)
 
     def ask(
         self,
@@ -168,21 +169,21 @@ class Custodian:
         """
         asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
         table = self._table()
-        with self._lock:
+        with self._opened_books():
             paid = self._charge(asked, key)
         stored = self._stored(table, asked, paid)
         return [self._release(*pair, stored) for pair in zip(asked.releases, paid, strict=True)]
 
     def balance(self) -> Balance:
         """What was spent so far."""
-        with self._lock:
+        with self._opened_books() as books:
             self._catch_up(self._ledger)
             measure, rows = self.settings.measure, self.settings.rows_per_person
             return Balance(
                 budget=measure.parameter_down(self.settings.budget_units),
-                loss=measure.parameter_up(measure.group(self._books.dataset.loss, rows)),
-                sequential=measure.parameter_up(measure.group(self._books.total, rows)),
-                charges=self._books.number,
+                loss=measure.parameter_up(measure.group(books.dataset.loss, rows)),
+                sequential=measure.parameter_up(measure.group(books.total, rows)),
+                charges=books.number,
             )
 
     def charges(self) -> list[Charge]:
@@ -201,16 +202,16 @@ class Custodian:
         try:
             with self._ledger.transaction() as transaction:
                 self._catch_up(transaction)
+                paid = self._paid(transaction, asked, key)
                 if self._books.number > known:
                     known = self._books.number
-                    paid = self._paid(transaction, asked, key)
                     due = self._due(asked) if paid is None else []
                 if paid is None:
                     paid = self._append(transaction, asked, due)
                     if key is not None:
                         transaction.remember(_request(asked, key, paid))
                 return paid
-        except BaseException:
+        except ParcompError:
             # Whether a failed commit stands is for the ledger to say, when the books catch up with it.
             self._books.take_back(known)
             raise
@@ -306,6 +307,19 @@ class Custodian:
         bought = Release.plan(self.settings, release.statement, paid.bought.units)
         cost = self.settings.measure.parameter_up(paid.bought.units) if paid.fresh else 0
         return bought.answer(stored[paid.bought.number], paid.bought.number, cost, cached=not paid.fresh)
+
+    @contextmanager
+    def _opened_books(self) -> Iterator[Books]:
+        """The books, for one thread at a time."""
+        with self._lock:
+            try:
+                yield self._books
+            except ParcompError:
+                raise
+            except BaseException:
+                # Interrupted halfway, they may be wrong: they are read anew from the ledger.
+                self._books = Books(self.settings)
+                raise
 
     def _catch_up(self, ledger: Ledger | Transaction) -> None:
         charges = ledger.charges(after=self._books.number)

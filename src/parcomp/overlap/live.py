@@ -171,6 +171,11 @@ class LiveOverlap:
                 raise WorkloadError(f"the history spends up to {upper} units, the budget is {self.budget}")
             self._append(query, cost, upper)
 
+    def tighten(self) -> None:
+        """Work out the loss anew, and bound it by the result where that is less."""
+        if len(self):
+            self._uppers[-1] = self.loss().upper
+
     def loss(self, work: int = LOSS_WORK) -> Loss:
         """The loss of all admitted queries as a bracket."""
         compiled = self._compile(np.arange(len(self)))
