@@ -29,7 +29,7 @@ _UNIT_COST = 10**4
 """Costs are up to this many units, so that thousands of them fit a budget of 1."""
 
 
-@benchmark("custodian")
+@benchmark("long-ledger")
 def custodian(settings: Settings) -> Iterator[Row]:
     """A custodian on a SQLite ledger of census-like charges (paper §7.2): opening it, deciding, and asking."""
     held, more = (1_000, 50) if settings.quick else (10_000, 500)

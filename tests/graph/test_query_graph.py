@@ -53,9 +53,11 @@ def test_any_workload(queries):
     assert all(v in graph.neighbors(int(u)) for v in range(graph.vertex_count) for u in graph.neighbors(v))
 
 
+@pytest.mark.parametrize("slice_", [1, 1 << 22])
 @pytest.mark.parametrize("way", ["strike_by_pair", "strike_by_mask", "strike_by_value"])
-def test_each_way_of_striking_agrees(way):
-    """Each of the three kernels, used alone on more than 64 queries, gives the graph of set intersection."""
+def test_each_way_of_striking_agrees(way, slice_, monkeypatch):
+    """Each of the three ways, used alone on more than 64 queries, gives the graph of set intersection, however cut."""
+    monkeypatch.setattr(query_graph, "SLICE", slice_)
     draw = np.random.default_rng(11)
     for size in (4, 64, 200):
         queries = random_sets(draw, [size], 150, "interval")
@@ -71,12 +73,12 @@ def test_each_way_of_striking_agrees(way):
         kernels.mask_spans(masks, first, last)
         members, everyone = attribute.queries, query_graph.pack_sets(np.ones((1, 150), np.bool_))[0]
         if way == "strike_by_pair":
-            place = np.arange(150)
-            kernels.strike_by_pair(adjacency, members, everyone, attribute.masks, place, masks, first, last)
+            slices = query_graph.strike_by_pair(adjacency, members, everyone, attribute.masks, masks, first, last)
         elif way == "strike_by_mask":
-            kernels.strike_by_mask(adjacency, members, attribute.masks, masks, first, last)
+            slices = query_graph.strike_by_mask(adjacency, members, attribute.masks, masks, first, last)
         else:
-            kernels.strike_by_value(adjacency, members, everyone, attribute.masks, masks, size)
+            slices = query_graph.strike_by_value(adjacency, members, everyone, attribute.masks, masks, size)
+        assert len(list(slices)) > (50 if slice_ == 1 and len(masks) > 50 else 0)
         assert edges_of(QueryGraph(adjacency, compiled.weights)) == edges_by_sets(queries)
 
 

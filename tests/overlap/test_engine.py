@@ -3,17 +3,16 @@
 import time
 from itertools import pairwise
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import dense_subsets, max_cut, mycielski
+from experiments.workloads import dense_subsets
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import engine as engine_module
 from parcomp.overlap.engine import Engine, run, solve_within
-from parcomp.overlap.part import Strategy
 from parcomp.overlap.reduce.pipeline import Rule
+from parcomp.overlap.search import Strategy
 from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
 
 CHUNKS, PER_CHUNK = 50, 1_000
@@ -22,7 +21,7 @@ COMPLETE = {Strategy.BOX_SEARCH, Strategy.VALUE_SEARCH}
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_combination_of_pieces(chunk):
-    """50,000 workloads, rules and strategies on or off: exact is exact, upper never below, rows weigh lower."""
+    """50,000 workloads, rules and strategies on or off, slices long and short: exact is exact, brackets sound."""
     draw = np.random.default_rng(chunk)
     for index in range(PER_CHUNK):
         compiled = random_workload(chunk * PER_CHUNK + index)
@@ -30,7 +29,8 @@ def test_every_combination_of_pieces(chunk):
         rules = [rule for rule in Rule if draw.random() < 0.7]
         strategies = [strategy for strategy in Strategy if draw.random() < 0.6]
         engine = Engine(compiled, rules, strategies)
-        while engine.advance():
+        most = int(1 << draw.integers(1, 25))
+        while engine.advance(most):
             bracket = engine.bracket()
             assert bracket.lower <= truth <= bracket.upper
         bracket = engine.bracket()
@@ -45,21 +45,6 @@ def test_equal_work_gives_equal_brackets():
     first, second = (solve_within(compiled, 1 << 22) for _ in range(2))
     assert (first.lower, first.upper) == (second.lower, second.upper)
     assert np.array_equal(first.row, second.row)
-
-
-@pytest.mark.parametrize(
-    "workload",
-    [max_cut(45, nx.gnp_random_graph(45, 0.8, seed=1).edges), mycielski(7), dense_subsets(500, 12, seed=1)],
-    ids=["dense max-cut", "mycielski", "dense subsets"],
-)
-def test_adversarial_input_keeps_its_deadline(workload):
-    """Hard input ends with a proven bracket within a short overrun, and the witness weighs what it says."""
-    pc.max_overlap(workload, time_limit=0.01)
-    began = time.monotonic()
-    answer = pc.max_overlap(workload, time_limit=1.0)
-    assert time.monotonic() - began < 1.0 + 1.0
-    assert answer.lower <= answer.upper <= answer.total
-    assert answer.lower == len(answer.members)
 
 
 def test_progress_reports_a_closing_bracket():
@@ -78,15 +63,15 @@ def test_interrupt_returns_the_bracket_so_far(monkeypatch):
     engine = Engine(compiled)
     slices = 0
 
-    def interrupted(self):
+    def interrupted(self, most):
         nonlocal slices
         slices += 1
-        if slices == 4:
+        if slices == 12:
             raise KeyboardInterrupt
-        return original(self)
+        return original(self, most)
 
     original = engine_module.Engine.advance
     monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
     bracket = run(engine, time.monotonic() + 60)
-    assert slices == 4
+    assert slices == 12
     assert bracket.lower == row_weight(compiled, bracket.row) <= bracket.upper < compiled.total

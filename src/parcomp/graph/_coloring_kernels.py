@@ -35,20 +35,16 @@ def class_maxima(classes, weights, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def saturation_order_fit(adjacency):  # type: ignore[no-untyped-def]
-    """DSatur: color next the vertex whose neighbors show most classes; ties by degree, then by number."""
+def saturation_order_fit(adjacency, classes, seen, key, base, count, work_limit):  # type: ignore[no-untyped-def]
+    """DSatur: color next the vertex whose neighbors show most classes; ties by degree, then by number.
+
+    ``count`` vertices are colored; goes on until all are or ``work_limit`` is used up, and returns how many are then,
+    and the work.  ``seen[v]`` is the packed set of classes among the neighbors of ``v``; ``key[v]``, to begin with the
+    degree, grows by ``base`` (more than any degree) with each of them, and is -1 once ``v`` is colored.
+    """
     size, words = adjacency.shape
-    classes = np.full(size, -1, np.int32)
-    degree = degrees(adjacency)
-    # A vertex never needs a class beyond its degree, so this many bits hold every class its neighbors may have.
-    most = np.int64(0)
-    for v in range(size):
-        most = max(most, degree[v])
-    seen = np.zeros((size, (most >> 6) + 1), np.uint64)
-    # The key orders by saturation, then degree; -1 once colored.
-    base = most + 1
-    key = degree.copy()
-    for _ in range(size):
+    work = np.int64(0)
+    while count < size and work < work_limit:
         best = 0
         for v in range(1, size):
             if key[v] > key[best]:
@@ -62,40 +58,49 @@ def saturation_order_fit(adjacency):  # type: ignore[no-untyped-def]
                 break
         classes[best] = chosen
         word, bit = chosen >> 6, np.uint64(1) << np.uint64(chosen & 63)
+        work += size + words
         for j in range(words):
             near = adjacency[best, j]
             while near != 0:
                 u = (j << 6) + lowest_bit(near)
                 near &= near - np.uint64(1)
+                work += 1
                 if key[u] >= 0 and seen[u, word] & bit == 0:
                     seen[u, word] |= bit
                     key[u] += base
-    return classes
+        count += 1
+    return count, work
 
 
 @njit(cache=True, nogil=True)
-def first_fit(adjacency, order):  # type: ignore[no-untyped-def]
-    """Give each vertex, in this order, the first class that holds none of its neighbors."""
+def first_fit(adjacency, order, classes, held, position, class_count, work_limit):  # type: ignore[no-untyped-def]
+    """Give each vertex, in this order, the first class that holds none of its neighbors.
+
+    Goes on from ``position`` in ``order``, with ``class_count`` classes of which ``held[c]`` is the packed set of
+    members, until the end or until ``work_limit`` is used up.  Returns position, number of classes and the work.
+    """
     size, words = adjacency.shape
-    classes = np.empty(size, np.int32)
-    held = np.zeros((size, words), np.uint64)
-    count = 0
-    for v in order:
-        chosen = count
-        for c in range(count):
+    work = np.int64(0)
+    while position < size and work < work_limit:
+        v = order[position]
+        chosen = class_count
+        for c in range(class_count):
             clash = False
             for j in range(words):
+                work += 1
                 if adjacency[v, j] & held[c, j] != 0:
                     clash = True
                     break
             if not clash:
                 chosen = c
                 break
-        if chosen == count:
-            count += 1
+        if chosen == class_count:
+            class_count += 1
         classes[v] = chosen
         held[chosen, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
-    return classes
+        position += 1
+        work += words
+    return position, class_count, work
 
 
 @njit(cache=True, nogil=True)

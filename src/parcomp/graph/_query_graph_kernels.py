@@ -13,7 +13,18 @@ from numba import njit
 
 from parcomp.bits import lowest_bit, popcount
 
-__all__ = ["complete", "mask_spans", "open_pairs", "strike_by_mask", "strike_by_pair", "strike_by_value"]
+__all__ = [
+    "complete",
+    "gather_accepting",
+    "gather_met",
+    "group_by_mask",
+    "mask_spans",
+    "open_pairs",
+    "part_masks",
+    "strike_apart",
+    "strike_by_pair",
+    "strike_unmet",
+]
 
 
 @njit(cache=True, nogil=True)
@@ -71,12 +82,19 @@ def _meet(masks, first, last, p, r):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last):  # type: ignore[no-untyped-def]
-    """Test each adjacent pair within ``members``; ``place`` maps a vertex to its position in ``members``."""
+def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last, begin, work_limit):  # type: ignore[no-untyped-def]
+    """Test the adjacent pairs of ``members[begin]`` and those after it; returns where it stopped, and the work.
+
+    ``place`` maps a vertex to its position in ``members``.  Stops before the first member that it comes to with
+    ``work_limit`` used up.
+    """
     words = adjacency.shape[1]
-    for i in range(len(members)):
+    work = np.int64(0)
+    i = begin
+    while i < len(members) and work < work_limit:
         row = members[i]
         p = mask_of[i]
+        work += words
         for j in range(row >> 6, words):
             word = adjacency[row, j] & member_bits[j]
             if j == row >> 6:
@@ -87,36 +105,57 @@ def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first
                 word &= word - np.uint64(1)
                 column = (j << 6) + bit
                 r = mask_of[place[column]]
+                work += 4
                 if p != r and not _meet(masks, first, last, p, r):
+                    # A test that succeeds stops early; one that fails goes through all words.
+                    work += max(0, min(last[p], last[r]) - max(first[p], first[r]))
                     adjacency[row, j] &= ~(np.uint64(1) << np.uint64(bit))
                     adjacency[column, row >> 6] &= ~(np.uint64(1) << np.uint64(row & 63))
+        i += 1
+    return i, work
 
 
 @njit(cache=True, nogil=True)
-def strike_by_mask(adjacency, members, mask_of, masks, first, last):  # type: ignore[no-untyped-def]
-    """Test each pair of masks once and strike out whole groups of vertices that share a mask."""
-    words = adjacency.shape[1]
-    count = masks.shape[0]
+def group_by_mask(members, mask_of, count, words):  # type: ignore[no-untyped-def]
+    """For each of ``count`` masks the packed set of the vertices that have it."""
     group = np.zeros((count, words), np.uint64)
     for i in range(len(members)):
         group[mask_of[i], members[i] >> 6] |= np.uint64(1) << np.uint64(members[i] & 63)
-    apart = np.zeros((count, words), np.uint64)
-    for p in range(count):
+    return group
+
+
+@njit(cache=True, nogil=True)
+def part_masks(group, apart, masks, first, last, begin, work_limit):  # type: ignore[no-untyped-def]
+    """Test mask ``begin`` and those after it against all before; ``apart[p]`` collects who is disjoint from mask ``p``.
+
+    Returns where it stopped, at the latest with ``work_limit`` used up, and the work.
+    """
+    words = group.shape[1]
+    work = np.int64(0)
+    p = begin
+    while p < len(group) and work < work_limit:
         for r in range(p):
+            work += 4
             if not _meet(masks, first, last, p, r):
+                work += max(0, min(last[p], last[r]) - max(first[p], first[r])) + words
                 for j in range(words):
                     apart[p, j] |= group[r, j]
                     apart[r, j] |= group[p, j]
+        p += 1
+    return p, work
+
+
+@njit(cache=True, nogil=True)
+def strike_apart(adjacency, members, mask_of, apart):  # type: ignore[no-untyped-def]
+    """Strike out, for each of ``members``, what its mask is disjoint from."""
     for i in range(len(members)):
-        for j in range(words):
+        for j in range(adjacency.shape[1]):
             adjacency[members[i], j] &= ~apart[mask_of[i], j]
 
 
 @njit(cache=True, nogil=True)
-def strike_by_value(adjacency, members, member_bits, mask_of, masks, values):  # type: ignore[no-untyped-def]
-    """Collect, per mask, the vertices that accept one of its values; the rest of ``members`` is disjoint from it."""
-    words = adjacency.shape[1]
-    accepting = np.zeros((values, words), np.uint64)
+def gather_accepting(accepting, members, mask_of, masks):  # type: ignore[no-untyped-def]
+    """Add each of ``members`` to the packed sets ``accepting[v]`` of the values ``v`` that its mask holds."""
     for i in range(len(members)):
         for j in range(masks.shape[1]):
             word = masks[mask_of[i], j]
@@ -124,15 +163,34 @@ def strike_by_value(adjacency, members, member_bits, mask_of, masks, values):  #
                 value = (j << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
                 accepting[value, members[i] >> 6] |= np.uint64(1) << np.uint64(members[i] & 63)
-    met = np.zeros((masks.shape[0], words), np.uint64)
-    for p in range(masks.shape[0]):
+
+
+@njit(cache=True, nogil=True)
+def gather_met(accepting, masks, met, begin, work_limit):  # type: ignore[no-untyped-def]
+    """Set ``met[p]``, for mask ``begin`` and those after it, to the vertices that accept one of its values.
+
+    Returns where it stopped, at the latest with ``work_limit`` used up, and the work.
+    """
+    words = accepting.shape[1]
+    work = np.int64(0)
+    p = begin
+    while p < len(masks) and work < work_limit:
         for j in range(masks.shape[1]):
             word = masks[p, j]
             while word != 0:
                 value = (j << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
+                work += words
                 for k in range(words):
                     met[p, k] |= accepting[value, k]
+        work += masks.shape[1]
+        p += 1
+    return p, work
+
+
+@njit(cache=True, nogil=True)
+def strike_unmet(adjacency, members, member_bits, mask_of, met):  # type: ignore[no-untyped-def]
+    """Strike out, for each of ``members``, the others of them that its mask does not meet."""
     for i in range(len(members)):
-        for k in range(words):
+        for k in range(adjacency.shape[1]):
             adjacency[members[i], k] &= met[mask_of[i], k] | ~member_bits[k]

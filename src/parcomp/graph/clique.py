@@ -24,8 +24,7 @@ import numpy.typing as npt
 from parcomp.bits import word_count
 from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import _clique_start_kernels as start_kernels
-from parcomp.graph._coloring_kernels import first_fit
-from parcomp.graph.coloring import dsatur, fractional_cover, weighted_coloring
+from parcomp.graph.coloring import dsatur, first_fit, fractional_cover, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph, pack_sets
 
 __all__ = ["CliqueResult", "CliqueSearch", "clique_number"]
@@ -180,7 +179,8 @@ class CliqueSearch:
         """For each branch a bound on any clique among it and those after it: a coloring by first fit from the end."""
         backwards = self._branches[::-1].astype(np.int64)
         order = np.arange(len(backwards))
-        classes = first_fit(start_kernels.induced(self._adjacency, backwards), order)
+        induced = QueryGraph(start_kernels.induced(self._adjacency, backwards), self._weights[backwards])
+        classes = first_fit(induced, order).classes
         heaviest: dict[int, int] = {}
         bounds, bound = [], 0
         for number, weight in zip(classes.tolist(), self._weights[backwards].tolist(), strict=True):

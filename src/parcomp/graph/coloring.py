@@ -17,10 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.bits import word_count
 from parcomp.graph import _coloring_kernels as kernels
 from parcomp.graph.query_graph import QueryGraph
+from parcomp.graph.slices import SLICE, Slices, finish
 
-__all__ = ["Coloring", "Cover", "dsatur", "fractional_cover", "weighted_coloring"]
+__all__ = ["Coloring", "ColoringSearch", "Cover", "dsatur", "first_fit", "fractional_cover", "weighted_coloring"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +56,37 @@ def _coloring(graph: QueryGraph, classes: npt.NDArray[np.int32]) -> Coloring:
 
 def dsatur(graph: QueryGraph) -> Coloring:
     """Color by saturation: next comes the vertex whose neighbors show most colors; ties by degree, then by number."""
-    return _coloring(graph, kernels.saturation_order_fit(graph.adjacency))
+    return finish(_saturation_slices(graph))
+
+
+def first_fit(graph: QueryGraph, order: npt.NDArray[np.int64]) -> Coloring:
+    """Give each vertex, in this order, the first color that none of its neighbors has."""
+    return finish(_first_fit_slices(graph, order))
+
+
+def _saturation_slices(graph: QueryGraph) -> Slices[Coloring]:
+    size = graph.vertex_count
+    degree = kernels.degrees(graph.adjacency)
+    most = int(degree.max(initial=0))
+    classes = np.full(size, -1, np.int32)
+    # A vertex never needs a class beyond its degree, so this many bits hold every class its neighbors may have.
+    seen = np.zeros((size, word_count(most + 1)), np.uint64)
+    yield graph.adjacency.size
+    count = 0
+    while count < size:
+        count, work = kernels.saturation_order_fit(graph.adjacency, classes, seen, degree, most + 1, count, SLICE)
+        yield int(work)
+    return _coloring(graph, classes)
+
+
+def _first_fit_slices(graph: QueryGraph, order: npt.NDArray[np.int64]) -> Slices[Coloring]:
+    classes = np.empty(graph.vertex_count, np.int32)
+    held = np.zeros_like(graph.adjacency)
+    position = count = 0
+    while position < graph.vertex_count:
+        position, count, work = kernels.first_fit(graph.adjacency, order, classes, held, position, count, SLICE)
+        yield int(work)
+    return _coloring(graph, classes)
 
 
 def _class_orders(
@@ -83,27 +115,48 @@ def _class_orders(
         yield np.lexsort((-weights, position[coloring.classes]))
 
 
+class ColoringSearch:
+    """A search for a coloring of small weight: ``best`` is the lightest so far, None until there is one.
+
+    DSatur and first fit by weight, then iterated greedy, which ends after ``rounds`` rounds without gain.  ``slices``
+    does it all, once; ``best`` may be read at each pause.
+    """
+
+    def __init__(self, graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> None:
+        self.best: Coloring | None = None
+        self._graph = graph
+        self._rounds = rounds
+        self._seed = seed
+
+    def slices(self) -> Slices[Coloring]:
+        """The whole search; the coloring it returns is ``best`` at its end."""
+        graph = self._graph
+        rng = np.random.default_rng(self._seed)
+        best = self.best = yield from _saturation_slices(graph)
+        if not graph.vertex_count:
+            return best
+        by_weight = np.lexsort((-kernels.degrees(graph.adjacency), -graph.weights))
+        current = yield from _first_fit_slices(graph, by_weight)
+        if current.weight < best.weight:
+            best = self.best = current
+        current = best
+        idle = 0
+        while idle < self._rounds:
+            idle += 1
+            for order in _class_orders(current, graph.weights, rng):
+                current = yield from _first_fit_slices(graph, order)
+                if current.weight < best.weight:
+                    best = self.best = current
+                    idle = 0
+        return best
+
+
 def weighted_coloring(graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> Coloring:
     """A coloring of small weight: the best of DSatur and first fit by weight, then improved by iterated greedy.
 
     Never heavier than DSatur's.  It stops after ``rounds`` rounds without gain.
     """
-    if not graph.vertex_count:
-        return dsatur(graph)
-    rng = np.random.default_rng(seed)
-    degree = kernels.degrees(graph.adjacency)
-    by_weight = np.lexsort((-degree, -graph.weights))
-    best = min(dsatur(graph), _coloring(graph, kernels.first_fit(graph.adjacency, by_weight)), key=lambda c: c.weight)
-    current = best
-    idle = 0
-    while idle < rounds:
-        idle += 1
-        for order in _class_orders(current, graph.weights, rng):
-            current = _coloring(graph, kernels.first_fit(graph.adjacency, order))
-            if current.weight < best.weight:
-                best = current
-                idle = 0
-    return best
+    return finish(ColoringSearch(graph, rounds=rounds, seed=seed).slices())
 
 
 def _cover(sets: npt.NDArray[np.uint64], multipliers: npt.NDArray[np.int64], size: int) -> Cover:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from parcomp.bits import word_count
 from parcomp.errors import ParcompError, SizeError
 from parcomp.graph import _query_graph_kernels as kernels
+from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 
 __all__ = [
@@ -28,8 +29,15 @@ __all__ = [
     "build_from_masks",
     "build_query_graph",
     "pack_sets",
+    "query_graph_slices",
+    "strike_by_mask",
+    "strike_by_pair",
+    "strike_by_value",
     "strike_disjoint",
 ]
+
+Words = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 
 MAX_VERTICES = 1 << 17
 """The largest graph that is built: its adjacency takes 2 GiB."""
@@ -175,11 +183,18 @@ def attribute_masks(compiled: CompiledWorkload) -> Iterator[AttributeMasks]:
 
 def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> None:
     """Strike out the pairs that ``attribute`` tells apart, by whichever of three ways costs least."""
-    size = adjacency.shape[0]
+    finish(strike_slices(adjacency, attribute))
+
+
+def strike_slices(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> Slices[None]:
+    """The same in slices; until the last of them, some of the pairs that the attribute tells apart are still there."""
+    size, words = adjacency.shape
     concerned = np.zeros((1, size), np.bool_)
     concerned[0, attribute.queries] = True
     touched = np.empty(len(attribute.queries), np.bool_)
-    if not kernels.open_pairs(adjacency, attribute.queries, pack_sets(concerned)[0], touched):
+    looks = kernels.open_pairs(adjacency, attribute.queries, pack_sets(concerned)[0], touched)
+    yield len(attribute.queries) * words
+    if not looks:
         return
     members = np.ascontiguousarray(attribute.queries[touched])
     ids, mask_of = np.unique(attribute.masks[touched], return_inverse=True)
@@ -189,35 +204,93 @@ def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks
     masks = np.ascontiguousarray(attribute.fetch(ids))
     first, last = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
     ones = kernels.mask_spans(masks, first, last)
+    yield len(members) * words + 2 * masks.size
 
     # Costs in word operations.  A test of two masks is reckoned as a few words, whatever their length: it stops at
     # the first one they share.
-    words = adjacency.shape[1]
     test = min(masks.shape[1], 4) + 4
     by_pair = pairs * test
     by_mask = len(ids) * (len(ids) - 1) // 2 * (test + words // 2) + len(members) * words
     by_value = (ones + len(members)) * words if attribute.size <= size else by_pair + 1
     if by_value <= min(by_pair, by_mask):
-        kernels.strike_by_value(adjacency, members, member_bits, mask_of, masks, attribute.size)
+        yield from strike_by_value(adjacency, members, member_bits, mask_of, masks, attribute.size)
     elif by_mask <= by_pair:
-        kernels.strike_by_mask(adjacency, members, mask_of, masks, first, last)
+        yield from strike_by_mask(adjacency, members, mask_of, masks, first, last)
     else:
-        place = np.zeros(size, np.int64)
-        place[members] = np.arange(len(members))
-        kernels.strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last)
+        yield from strike_by_pair(adjacency, members, member_bits, mask_of, masks, first, last)
+
+
+def strike_by_pair(
+    adjacency: Words,
+    members: Numbers,
+    member_bits: Words,
+    mask_of: Numbers,
+    masks: Words,
+    first: Numbers,
+    last: Numbers,
+) -> Slices[None]:
+    """Test each adjacent pair within ``members``."""
+    place = np.zeros(len(adjacency), np.int64)
+    place[members] = np.arange(len(members))
+    done = 0
+    while done < len(members):
+        done, work = kernels.strike_by_pair(
+            adjacency, members, member_bits, mask_of, place, masks, first, last, done, SLICE
+        )
+        yield int(work)
+
+
+def strike_by_mask(
+    adjacency: Words, members: Numbers, mask_of: Numbers, masks: Words, first: Numbers, last: Numbers
+) -> Slices[None]:
+    """Test each pair of masks once and strike out whole groups of vertices that share a mask."""
+    group = kernels.group_by_mask(members, mask_of, len(masks), adjacency.shape[1])
+    apart = np.zeros_like(group)
+    done = 0
+    while done < len(masks):
+        done, work = kernels.part_masks(group, apart, masks, first, last, done, SLICE)
+        yield int(work)
+    kernels.strike_apart(adjacency, members, mask_of, apart)
+    yield len(members) * adjacency.shape[1]
+
+
+def strike_by_value(
+    adjacency: Words, members: Numbers, member_bits: Words, mask_of: Numbers, masks: Words, values: int
+) -> Slices[None]:
+    """Collect, per mask, the vertices that accept one of its values; the rest of ``members`` is disjoint from it."""
+    accepting = np.zeros((values, adjacency.shape[1]), np.uint64)
+    kernels.gather_accepting(accepting, members, mask_of, masks)
+    yield accepting.size + len(members) * values
+    met = np.zeros((len(masks), adjacency.shape[1]), np.uint64)
+    done = 0
+    while done < len(masks):
+        done, work = kernels.gather_met(accepting, masks, met, done, SLICE)
+        yield int(work)
+    kernels.strike_unmet(adjacency, members, member_bits, mask_of, met)
+    yield len(members) * adjacency.shape[1]
 
 
 def build_from_masks(weights: npt.NDArray[np.int64], attributes: Iterable[AttributeMasks]) -> QueryGraph:
     """The query graph of queries with these weights and masks; give the attributes in ascending size."""
-    size = len(weights)
-    if size > MAX_VERTICES:
-        raise SizeError(f"a query graph of {size} queries exceeds {MAX_VERTICES}; reduce or split the workload first")
-    adjacency = kernels.complete(size, word_count(size))
-    for attribute in attributes:
-        strike_disjoint(adjacency, attribute)
-    return QueryGraph(adjacency, np.array(weights, np.int64))
+    return finish(_from_masks(weights, attributes))
 
 
 def build_query_graph(compiled: CompiledWorkload) -> QueryGraph:
     """The query graph of a workload."""
-    return build_from_masks(compiled.weights, attribute_masks(compiled))
+    return finish(query_graph_slices(compiled))
+
+
+def query_graph_slices(compiled: CompiledWorkload) -> Slices[QueryGraph]:
+    """The same in slices."""
+    return _from_masks(compiled.weights, attribute_masks(compiled))
+
+
+def _from_masks(weights: npt.NDArray[np.int64], attributes: Iterable[AttributeMasks]) -> Slices[QueryGraph]:
+    size = len(weights)
+    if size > MAX_VERTICES:
+        raise SizeError(f"a query graph of {size} queries exceeds {MAX_VERTICES}; reduce or split the workload first")
+    adjacency = kernels.complete(size, word_count(size))
+    yield adjacency.size
+    for attribute in attributes:
+        yield from strike_slices(adjacency, attribute)
+    return QueryGraph(adjacency, np.array(weights, np.int64))

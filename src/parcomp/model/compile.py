@@ -19,8 +19,12 @@ from parcomp.model.workload import Workload
 
 __all__ = ["Compilation", "compile_workload", "pack_masks", "whole_weights"]
 
-_MERGE_LIMIT = 2**28
-"""Values are merged where predicates times values stay below this; merging is optional, so skipping it is sound."""
+_MERGE_LIMIT = 2**22
+"""Values are merged where predicates times values stay below this; merging is optional, so skipping it is sound.
+
+Beyond it the values of scattered subsets are left to solvers that merge values again, faster and with an eye on the
+clock.
+"""
 
 _WORD_LIMIT = 2**29
 """The most 64-bit words that all masks together may take: 4 GiB."""
@@ -105,24 +109,53 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
     """A code for each class of values that the predicates tell apart, ascending, and the masks over the classes."""
     if not predicates:
         return np.zeros(1, np.int64), np.zeros((0, 1), np.uint64)
-    # Between two neighboring edges nothing changes; a predicate held as bits may change anywhere.
+    count = len(predicates)
     if all(predicate.edges is not None for predicate in predicates):
+        # Between two neighboring edges nothing changes.
         cuts = np.unique(np.concatenate([[0], *(np.array(p.edges or (0,), np.int64) for p in predicates)]))
         segments = cuts[cuts < size]
+        if count * len(segments) > _MERGE_LIMIT:
+            _check_words(count * ((len(segments) + 63) // 64))
+            return segments, np.vstack([pack_masks(p.flags_at(segments)[None, :]) for p in predicates])
+        flags = np.empty((count, len(segments)), np.bool_)
+        for position, predicate in enumerate(predicates):
+            flags[position] = predicate.flags_at(segments)
     else:
+        # A predicate held as bits may change anywhere.
         segments = np.arange(size, dtype=np.int64)
-    count = len(predicates)
-    if count * len(segments) > _MERGE_LIMIT:
-        _check_words(count * ((len(segments) + 63) // 64))
-        return segments, np.vstack([pack_masks(p.flags_at(segments)[None, :]) for p in predicates])
-    flags = np.empty((count, len(segments)), np.bool_)
-    for position, predicate in enumerate(predicates):
-        flags[position] = predicate.flags_at(segments)
-    columns = np.ascontiguousarray(np.packbits(flags, axis=0).T)
-    _, first = np.unique(columns.view(np.dtype((np.void, columns.shape[1]))).ravel(), return_index=True)
-    # Ascending codes keep intervals intervals: if two merged values lie in one, so does all between them.
-    first.sort()
+        _check_words(count * ((size + 63) // 64))
+        masks = _packed(size, predicates)
+        if count * size > _MERGE_LIMIT:
+            return segments, masks
+        flags = np.unpackbits(masks.view(np.uint8), axis=1, bitorder="little", count=size).view(np.bool_)
+    first = _first_of_equal_columns(flags)
     return segments[first], pack_masks(np.ascontiguousarray(flags[:, first]))
+
+
+def _packed(size: int, predicates: list[Predicate]) -> npt.NDArray[np.uint64]:
+    """The predicates as masks over all values."""
+    width = (size + 63) // 64
+    rows = (
+        predicate.bits.to_bytes(8 * width, "little")
+        if predicate.bits is not None
+        else np.packbits(predicate.flags(), bitorder="little").tobytes().ljust(8 * width, b"\0")
+        for predicate in predicates
+    )
+    return np.frombuffer(b"".join(rows), np.uint64).reshape(len(predicates), width)
+
+
+def _first_of_equal_columns(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """The first of each class of equal columns, ascending.
+
+    Ascending codes keep intervals intervals: if two merged values lie in one, so does all between them.
+    """
+    columns = np.zeros((flags.shape[1], (flags.shape[0] + 63) // 64 * 8), np.uint8)
+    columns[:, : (flags.shape[0] + 7) // 8] = np.packbits(flags, axis=0).T
+    words = columns.view(np.uint64)
+    # Numbers sort many times faster than bytes.
+    keys = words[:, 0] if words.shape[1] == 1 else columns.view(np.dtype((np.void, columns.shape[1]))).ravel()
+    _, first = np.unique(keys, return_index=True)
+    return np.sort(first)
 
 
 def _check_words(count: int) -> None:

@@ -60,6 +60,7 @@ __all__ = [
     "space_for_child",
     "space_for_cover",
     "weight_of",
+    "work_of_refining",
 ]
 
 (
@@ -425,6 +426,24 @@ def renumber(workload, stack, child, kept, top, numbers_top):
     level[child, WEIGHTS] = weights
     level[child, ADJACENCY] = adjacency
     return top, numbers_top, rows * kept
+
+
+@njit(cache=True, nogil=True)
+def work_of_refining(workload, stack, child):
+    """About what :func:`refine_adjacency` takes, if a candidate accepts half of the live values."""
+    words, level = stack.words, stack.level
+    width, candidates = level[child, WIDTH], level[child, CANDIDATES]
+    rows = np.int64(0)
+    for k in range(width):
+        rows += popcount(words[candidates + k])
+    work = 2 * rows
+    for a in range(len(workload.width)):
+        columns, live = stack.columns_at[child, a], stack.live[child, a]
+        if columns < 0 or live < 2 or stack.mode[a] == UNTOUCHED:
+            continue
+        for k in range(width):
+            work += popcount(words[candidates + k] & words[stack.open_at[child, a] + k]) * (2 + (live >> 1))
+    return work * width
 
 
 @njit(cache=True, nogil=True)

@@ -36,13 +36,16 @@ from parcomp.overlap._box_level_kernels import (
     space_for_child,
     space_for_cover,
     weight_of,
+    work_of_refining,
 )
 
 __all__ = [
     "DONE",
-    "FULL",
     "LOWER",
     "NODES",
+    "NO_LEVEL",
+    "NO_NUMBERS",
+    "NO_WORDS",
     "PAUSED",
     "STATE_FIELDS",
     "TARGET",
@@ -55,7 +58,11 @@ __all__ = [
 DEPTH, LOWER, TARGET, WORK, NODES, UPPER = range(6)
 STATE_FIELDS = 6
 
-DONE, PAUSED, FULL = range(3)
+# How a call ends: with the search complete, with the work used up, or for want of levels, words or numbers.
+DONE, PAUSED, NO_LEVEL, NO_WORDS, NO_NUMBERS = range(5)
+
+# A node is refined only where that takes no more, lest it be too long between two looks at the clock.
+REFINE_LIMIT = 1 << 26
 
 
 @njit(cache=True, nogil=True)
@@ -111,15 +118,17 @@ def _record(workload, stack, depth, state, row):
 
 @njit(cache=True, nogil=True)
 def begin(workload, stack, target, state, row):
-    """Start a search for an overlap above ``target``, which is at least the incumbent's weight; FULL if space lacks."""
+    """Start a search for an overlap above ``target``, which is at least the incumbent's weight, unless space lacks."""
     open_root(workload, stack)
     state[DEPTH] = 0
     state[TARGET] = target
     _record(workload, stack, 0, state, row)
     top, numbers_top = stack.level[0, WORDS_TOP], stack.level[0, NUMBERS_TOP]
     more_words, more_numbers = space_for_cover(stack, 0, state[TARGET], stack.level[0, COUNT], stack.level[0, WIDTH])
-    if top + more_words > len(stack.words) or numbers_top + more_numbers > len(stack.numbers):
-        return FULL
+    if top + more_words > len(stack.words):
+        return NO_WORDS
+    if numbers_top + more_numbers > len(stack.numbers):
+        return NO_NUMBERS
     state[WORK] += _list_branches(stack, 0, state[TARGET], top, numbers_top)
     stack.patience[:] = 0
     return PAUSED
@@ -172,7 +181,7 @@ def _open_child(workload, stack, depth, q, state, row):
         state[WORK] += work
     if stack.patience[depth, 0] > 0:
         stack.patience[depth, 0] -= 1
-    else:
+    elif work_of_refining(workload, stack, child) <= REFINE_LIMIT:
         top, work, before, after = refine_adjacency(workload, stack, child, top)
         state[WORK] += work
         # Where refining removes next to nothing (points, intervals) it is tried ever less often.
@@ -212,12 +221,12 @@ def search(workload, stack, state, row, work_limit):
             return PAUSED
         q = numbers[last]
         more_words, more_numbers = space_for_child(workload, stack, depth, q, state[TARGET])
-        if (
-            depth + 1 == len(level)
-            or level[depth, WORDS_TOP] + more_words > len(words)
-            or level[depth, NUMBERS_TOP] + more_numbers > len(numbers)
-        ):
-            return FULL
+        if depth + 1 == len(level):
+            return NO_LEVEL
+        if level[depth, WORDS_TOP] + more_words > len(words):
+            return NO_WORDS
+        if level[depth, NUMBERS_TOP] + more_numbers > len(numbers):
+            return NO_NUMBERS
         state[NODES] += 1
         level[depth, BRANCH_COUNT] -= 1
         if _open_child(workload, stack, depth, q, state, row):

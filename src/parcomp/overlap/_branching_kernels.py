@@ -28,7 +28,7 @@ from parcomp.overlap._level_kernels import (
 )
 from parcomp.overlap._splitting_kernels import load_point, pick_pool, pool_bits, smooth_rounds
 
-__all__ = ["choose_branch", "enforce"]
+__all__ = ["choose_branch", "enforce", "work_of_trying"]
 
 _PROBE_ROUNDS = np.int64(6)  # typed, as a literal would be compiled for anew
 
@@ -182,6 +182,15 @@ def _query_rate(levels, level, q, scratch, shift, hot, cold, unit, whole):
     bound, spent = _probe(levels, level + 1, scratch, shift, hot, cold)
     drops[1] = whole - bound
     return _growth(drops, 2, unit), work + spent
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def work_of_trying(levels, level):
+    """About what trying one attribute and one query takes: four probes."""
+    work = np.int64(1)
+    for a in range(levels.count.shape[1]):
+        work += levels.slots[level, a] * (5 + (min(levels.count[level, a], POOL) >> 2))
+    return 4 * _PROBE_ROUNDS * work
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

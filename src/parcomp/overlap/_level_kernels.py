@@ -121,15 +121,23 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def fill_attribute(words, offsets, masks, size, bits, bits_at, stride):
-    """Write the byte columns of an attribute: slot ``k`` accepts what mask ``masks[k]`` holds."""
-    for k in range(len(masks)):
+def fill_attribute(words, offsets, masks, size, bits, bits_at, stride, begin, work_limit):
+    """Write the byte columns of an attribute: slot ``k`` accepts what mask ``masks[k]`` holds.
+
+    Goes on from slot ``begin`` until the end or until ``work_limit`` is used up; where it stopped, and the work.
+    """
+    k = begin
+    work = np.int64(0)
+    while k < len(masks) and work < work_limit:
         base = bits_at + (k >> 3) * stride
-        one = np.uint8(1 << (k & 7))
+        shift = np.uint8(k & 7)
         word_at = offsets[masks[k]]
         for j in range(size):
-            if (words[word_at + (j >> 6)] >> np.uint64(j & 63)) & np.uint64(1):
-                bits[base + j] |= one
+            one = np.uint8((words[word_at + (j >> 6)] >> np.uint64(j & 63)) & np.uint64(1))
+            bits[base + j] |= np.uint8(one << shift)
+        work += size
+        k += 1
+    return k, work
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

@@ -126,7 +126,8 @@ def _best_value(
         if gain[p] > 0.0:
             heavy[relevant] = p
             relevant += 1
-    work = term_first[a + 1] - term_first[a] + count
+    # A term is looked up in three places, which takes as long as a few operations on whole words.
+    work = 2 * (term_first[a + 1] - term_first[a]) + count
     if relevant == 0:
         return np.int64(row[a]), work
 
@@ -250,6 +251,7 @@ def ascend(
             if value == row[a]:
                 continue
             before = state[CURRENT]
+            work += term_first[a + 1] - term_first[a]
             for i in range(term_first[a], term_first[a + 1]):
                 q = term_query[i]
                 was = _accepts(mask_offset, mask_words, term_mask[i], row[a])

@@ -11,7 +11,17 @@ from numba import njit
 
 from parcomp.overlap._level_kernels import POOL, QUERIES, QUERY_AT, SLOT_BASE, SLOT_END
 
-__all__ = ["improve", "load_point", "pick_pool", "pool_bits", "round_multipliers", "score_level", "smooth_rounds"]
+__all__ = [
+    "improve",
+    "load_point",
+    "pick_pool",
+    "pick_pools",
+    "pool_bits",
+    "round_multipliers",
+    "score_attributes",
+    "score_level",
+    "smooth_rounds",
+]
 
 # Attributes with fewer values are scored slot by slot, larger ones by a table of the 256 sums of each byte.
 _TABLE_FROM = 400
@@ -52,12 +62,18 @@ def _score_attribute(levels, level, a, table):
                 score[j] += table[column[j]]
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def score_level(levels, level, scratch):
     """Score every live value; return the sum of the attributes' highest scores and the work done."""
+    return score_attributes(levels, level, scratch, 0, levels.count.shape[1])
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def score_attributes(levels, level, scratch, begin, end):
+    """The same for the attributes ``begin … end - 1`` alone."""
     total = np.int64(0)
     work = np.int64(0)
-    for a in range(levels.count.shape[1]):
+    for a in range(begin, end):
         n = levels.count[level, a]
         if n:
             _score_attribute(levels, level, a, scratch.table)
@@ -95,8 +111,14 @@ def _sift(scores, order, i, size):
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def pick_pool(levels, level, scratch):
     """Choose each attribute's best values by the present scores."""
+    pick_pools(levels, level, scratch, 0, levels.count.shape[1])
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def pick_pools(levels, level, scratch, begin, end):
+    """The same for the attributes ``begin … end - 1`` alone."""
     lowest = np.int64(-1) << np.int64(62)
-    for a in range(levels.count.shape[1]):
+    for a in range(begin, end):
         n = levels.count[level, a]
         if n == 0:
             continue
@@ -203,7 +225,7 @@ def smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, goal):
                 for j in range(size):
                     g += scores[j] * np.float32(accepts[j])
                 scratch.step[s] = scratch.point[s] - factor * g
-            work += (end - begin) * (size >> 2)
+            work += (end - begin) * (1 + (size >> 2))
         if bound < lowest:
             lowest = bound
             for s in range(levels.head[level, SLOT_END] - base):
@@ -298,14 +320,11 @@ def round_multipliers(levels, level, scratch, shift):
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def improve(levels, level, scratch, shift, rounds, hot, cold, momentum):
-    """Float rounds from where the last ones stopped, then an exact scoring of the rounded multipliers.
+    """Float rounds on the pool from where the last ones stopped, then integers: the momentum and the work done.
 
-    Expects exact scores of the present multipliers.  Returns the scaled bound without committed weight, the momentum
-    and the work done.
+    Expects the pool of exact scores, and leaves multipliers that have not been scored.
     """
-    pick_pool(levels, level, scratch)
     pool_bits(levels, level, scratch)
-    _, momentum, spent = smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, np.float32(-1.0))
+    _, momentum, work = smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, np.float32(-1.0))
     round_multipliers(levels, level, scratch, shift)
-    bound, work = score_level(levels, level, scratch)
-    return bound, momentum, work + spent
+    return momentum, work

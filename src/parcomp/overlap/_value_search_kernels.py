@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from parcomp.overlap._branching_kernels import choose_branch, enforce
+from parcomp.overlap._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap._level_kernels import (
     BRANCH,
     COMMITTED,
@@ -46,6 +46,7 @@ __all__ = [
     "BEST",
     "DEPTH",
     "DROP",
+    "FRESH",
     "KEEP",
     "LEAF",
     "LOGGED",
@@ -55,23 +56,32 @@ __all__ = [
     "QUERY",
     "SHARES",
     "SHIFT",
+    "STAGE",
     "STATE",
     "TARGET",
     "VALUE",
     "WORK",
     "search_slice",
+    "shrink_root",
 ]
 
 # Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
 # found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
-# how much of the log is in use (beyond its length: it was too short) and how many multiplier vectors it holds.
-DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS = range(9)
-STATE = 9
+# how much of the log is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the
+# stage that the level in work has reached.
+DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
+STATE = 10
+
+# Stages of a level: just opened, in normal form, with multipliers improved, and ready to be branched on.
+FRESH, SIMPLE, IMPROVED, BOUNDED = range(4)
 
 LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
 
 _ROUNDS = np.int64(12)  # typed, as a literal would be compiled for anew
 _MOST_TRIES = 8
+
+# What trying branches may take at one level; where a try takes long, fewer are made.
+_TRYING = 1 << 25
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -156,6 +166,28 @@ def _drop_values(levels, level, scratch, slack, state, log, vector):
     return dropped
 
 
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def shrink_root(levels, scratch, slack, begin, end):
+    """Drop values of the attributes ``begin … end - 1`` of level 0, whose scores are exact, for good: the work done.
+
+    ``slack`` is the bound of level 0 less what a row must score to be heavier than the best one known: what is dropped
+    is part of no such row.
+    """
+    work = np.int64(0)
+    for a in range(begin, end):
+        n = levels.count[0, a]
+        at = levels.value_at[0, a]
+        size = 0
+        for j in range(n):
+            scratch.kept[size] = j
+            size += levels.score[at + j] >= scratch.best[a] - slack
+        work += n
+        if size < n:
+            keep_values(levels, 0, a, scratch.kept, size)
+            work += size * (1 + (levels.slots[0, a] >> 3))
+    return work
+
+
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _any_value_below(levels, level, scratch, slack):
     """Whether :func:`_drop_values` would drop anything."""
@@ -238,64 +270,72 @@ def _close(levels, state, log, vector):
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
-    """Bound a level and drop what cannot reach the target; True if nothing remains."""
+    """Bound a level once and drop what cannot reach the target; True if nothing remains.
+
+    Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
+    the multipliers are improved.
+    """
     shift = state[SHIFT]
     tracing = levels.home.shape[1] > 0
-    for a in range(levels.count.shape[1]):
-        if levels.slots[level, a] and levels.count[level, a] == 0:
-            return _close(levels, state, log, -1)
-    state[WORK] += simplify(levels, level, scratch)
-    improved = False
-    while True:
-        need = (state[TARGET] + 1) << shift
-        total, spent = score_level(levels, level, scratch)
-        state[WORK] += spent
-        bound = total + (levels.head[level, COMMITTED] << shift)
-        if bound < need:
-            vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
-            return _close(levels, state, log, vector)
-        weight = _weigh_best(levels, level, scratch)
-        if weight > state[BEST]:
-            state[BEST] = weight
-            state[TARGET] = max(state[TARGET], weight)
-            for a in range(levels.count.shape[1]):
-                best_row[a] = levels.row[level, a]
-                if levels.count[level, a]:
-                    best_row[a] = levels.value[levels.value_at[level, a] + scratch.argmax[a]]
-            continue
-        slack = bound - need
-        vector = np.int64(-1)
-        if tracing and _any_value_below(levels, level, scratch, slack):
+    if state[STAGE] == FRESH:
+        state[NODES] += 1
+        state[WORK] += 1
+        for a in range(levels.count.shape[1]):
+            if levels.slots[level, a] and levels.count[level, a] == 0:
+                return _close(levels, state, log, -1)
+        state[WORK] += simplify(levels, level, scratch)
+        state[STAGE] = SIMPLE
+    need = (state[TARGET] + 1) << shift
+    total, spent = score_level(levels, level, scratch)
+    state[WORK] += spent
+    bound = total + (levels.head[level, COMMITTED] << shift)
+    if bound < need:
+        vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
+        return _close(levels, state, log, vector)
+    weight = _weigh_best(levels, level, scratch)
+    if weight > state[BEST]:
+        state[BEST] = weight
+        state[TARGET] = max(state[TARGET], weight)
+        for a in range(levels.count.shape[1]):
+            best_row[a] = levels.row[level, a]
+            if levels.count[level, a]:
+                best_row[a] = levels.value[levels.value_at[level, a] + scratch.argmax[a]]
+        return False
+    slack = bound - need
+    vector = np.int64(-1)
+    if tracing and _any_value_below(levels, level, scratch, slack):
+        vector = _log_shares(levels, level, state, log, weights, terms)
+    dropped = _drop_values(levels, level, scratch, slack, state, log, vector)
+    pick_pool(levels, level, scratch)
+    pool_bits(levels, level, scratch)
+    flagged = _settle_queries(levels, level, scratch, slack)
+    state[WORK] += spent  # picking and settling take about as long as scoring
+    if flagged and tracing:
+        if vector < 0:
             vector = _log_shares(levels, level, state, log, weights, terms)
-        dropped = _drop_values(levels, level, scratch, slack, state, log, vector)
+        _log_settled(levels, level, scratch, state, log, vector)
+    if flagged and not enforce(levels, level, scratch):
+        scratch.query_flag[: levels.head[level, QUERIES]] = 0
+        return _close(levels, state, log, -1)
+    if flagged or dropped:
+        state[WORK] += simplify(levels, level, scratch)
+    if flagged or levels.head[level, QUERIES] == 0:
+        return False
+    if state[STAGE] == IMPROVED:
+        state[SLACK] = slack
+        state[STAGE] = BOUNDED
+        return False
+    state[STAGE] = IMPROVED
+    if dropped:
+        # Positions and slots have moved; the scores are those of the kept values and good enough to pick a pool by.
         pick_pool(levels, level, scratch)
         pool_bits(levels, level, scratch)
-        flagged = _settle_queries(levels, level, scratch, slack)
-        state[WORK] += spent  # picking and settling take about as long as scoring
-        if flagged and tracing:
-            if vector < 0:
-                vector = _log_shares(levels, level, state, log, weights, terms)
-            _log_settled(levels, level, scratch, state, log, vector)
-        if flagged and not enforce(levels, level, scratch):
-            scratch.query_flag[: levels.head[level, QUERIES]] = 0
-            return _close(levels, state, log, -1)
-        if flagged or dropped:
-            state[WORK] += simplify(levels, level, scratch)
-        if flagged or levels.head[level, QUERIES] == 0:
-            continue
-        if improved:
-            state[SLACK] = slack
-            return False
-        improved = True
-        if dropped:
-            # Positions and slots have moved; the scores are those of the kept values and good enough to pick a pool by.
-            pick_pool(levels, level, scratch)
-            pool_bits(levels, level, scratch)
-        load_point(levels, level, scratch, shift)
-        goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, COMMITTED])
-        _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, hot, cold, 1.0, goal)
-        state[WORK] += spent
-        round_multipliers(levels, level, scratch, shift)
+    load_point(levels, level, scratch, shift)
+    goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, COMMITTED])
+    _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, hot, cold, 1.0, goal)
+    state[WORK] += spent
+    round_multipliers(levels, level, scratch, shift)
+    return False
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -309,7 +349,7 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
     q = -1
     if a < 0 or levels.count[level, a] == 0:
         gap = state[SLACK] / (np.int64(1) << state[SHIFT]) / unit
-        tries = min(_MOST_TRIES, np.int64(gap))
+        tries = min(_MOST_TRIES, np.int64(gap), _TRYING // work_of_trying(levels, level))
         a, q, spent = choose_branch(levels, level, scratch, state[SHIFT], hot, cold, unit, tries)
         state[WORK] += spent
     copy_level(levels, level, level + 1, scratch, WHOLE)
@@ -349,16 +389,18 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
 def search_slice(levels, scratch, state, best_row, limit, hot, cold, unit, log, weights, terms):
     """Continue the search until the work counter reaches ``limit``; False if the stack is too short to go on.
 
-    ``weights`` and ``terms`` describe the whole workload for the log.  Stops early where the log is full.
+    It may pause in the midst of a large level: what its next stage needs to know is in ``scratch``.  ``weights`` and
+    ``terms`` describe the whole workload for the log.  Stops early where the log is full.
     """
     while state[DEPTH] > 0 and state[WORK] < limit and state[LOGGED] <= len(log):
         level = state[DEPTH]
         if not has_room(levels, level):
             return False
-        state[NODES] += 1
-        state[WORK] += 1
-        if _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+        if state[STAGE] == BOUNDED:
+            state[STAGE] = FRESH
+            if _branch(levels, level, scratch, state, hot, cold, unit, log):
+                state[DEPTH] = level + 1
+        elif _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+            state[STAGE] = FRESH
             state[DEPTH] = level - 1
-        elif _branch(levels, level, scratch, state, hot, cold, unit, log):
-            state[DEPTH] = level + 1
     return True

@@ -15,12 +15,14 @@ that are complete together with a cover of the rest; an incumbent is a lower bou
 from __future__ import annotations
 
 from math import log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parcomp.bits import word_count
 from parcomp.graph.query_graph import QueryGraph
+from parcomp.graph.slices import SLICE, Slices, spend
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap import _box_cover_kernels as cover_kernels
 from parcomp.overlap import _box_search_kernels as kernels
@@ -28,6 +30,8 @@ from parcomp.overlap._box_level_kernels import COLUMN_LIMIT, LEVEL_FIELDS, Stack
 
 __all__ = ["BoxSearch"]
 
+# A stack does not grow beyond this many words, 256 MiB, unless its root takes a quarter of it or more.
+WORD_LIMIT = 1 << 25
 # The first attempt is at the exact value; only when it outlasts this work are larger targets tried.
 FIRST_BUDGET = 200_000_000
 # The next target is chosen to cost about so many times the last completed attempt ...
@@ -35,9 +39,20 @@ GROWTH_WANTED = 4
 # ... and is given up for one half as far when it costs so many times as much.
 GROWTH_ALLOWED = 16
 
+# Which arrays of the stack grow when a kernel ends for want of them.
+_WANTING = {
+    kernels.NO_LEVEL: ("box_at", "live", "open_at", "columns_at", "level", "patience"),
+    kernels.NO_WORDS: ("words",),
+    kernels.NO_NUMBERS: ("numbers",),
+}
+
 
 class BoxSearch:
-    """A search that can be paused: whenever ``advance`` returns, ``row`` weighs ``lower`` and ``upper`` is proven."""
+    """A search that can be paused: whenever ``advance`` returns, ``row`` weighs ``lower`` and ``upper`` is proven.
+
+    Its first steps lay down the root; creating it takes no time.  It is ``stuck``, and does nothing more, where going
+    on would take too much memory: on large dense graphs, where every level of the stack has thousands of queries.
+    """
 
     def __init__(
         self,
@@ -48,12 +63,6 @@ class BoxSearch:
     ) -> None:
         """Search ``compiled``, whose query graph is ``graph``; ``row`` weighs ``lower`` if given."""
         self._compiled = compiled
-        # Covers are filled in this order: entangled queries first, loose ones where they fit.
-        order = np.empty(compiled.query_count, np.int64)
-        cover_kernels.order_by_degeneracy(graph.adjacency, compiled.weights, order)
-        self._workload = _sorted_workload(compiled, order)
-        self._stack = _empty_stack(compiled)
-        cover_kernels.rename(graph.adjacency, order, self._stack.words)
         self._state = np.zeros(kernels.STATE_FIELDS, np.int64)
         self._row = np.zeros(compiled.attribute_count, np.int32)
         if row is not None:
@@ -65,7 +74,11 @@ class BoxSearch:
         self._step = 0
         self._budget = FIRST_BUDGET
         self._completed: tuple[int, int] | None = None
-        self._begin(self.lower)
+        self._workload: Workload
+        self._stack: Stack
+        self.stuck = False
+        self._ready = False
+        self._setting_up = self._set_up(graph)
 
     @property
     def lower(self) -> int:
@@ -110,24 +123,56 @@ class BoxSearch:
             self._state[kernels.TARGET] = max(self._target, lower)
         if upper is not None and upper < self.upper:
             self._state[kernels.UPPER] = upper
-            if self._target >= upper:
+            if self._ready and self._target >= upper:
                 # Completing this attempt would prove nothing any more.
                 self._begin_next()
 
     def advance(self, work: int) -> None:
         """Search on for about ``work`` word operations."""
+        if not self._ready:
+            work = spend(self._setting_up, work)
         limit = self._work + work
-        while not self.done and self._work < limit:
+        while not self.done and not self.stuck and self._work < limit:
             # With no target left between this one and the upper bound there is nothing easier to turn to.
             patient = self.upper - self._target <= 1
             stop = limit if patient else min(limit, self._began + self._budget)
             status = kernels.search(self._workload, self._stack, self._state, self._row, stop)
-            if status == kernels.FULL:
-                self._stack = _grown(self._stack)
+            if status in _WANTING:
+                self._grow(_WANTING[status])
             elif status == kernels.DONE:
                 self._after_success()
             elif not patient and self._work >= self._began + self._budget:
                 self._after_giving_up()
+
+    def _set_up(self, graph: QueryGraph) -> Slices[None]:
+        """Lay the root down, and begin with the exact value."""
+        compiled = self._compiled
+        t = compiled.query_count
+        # Covers are filled in this order: entangled queries first, loose ones where they fit.
+        order, reach, placed = np.empty(t, np.int64), np.zeros(t, np.int64), np.zeros(t, np.bool_)
+        done = 0
+        while done < t:
+            done, work = cover_kernels.weigh_neighbors(graph.adjacency, compiled.weights, reach, done, SLICE)
+            yield int(work)
+        left = t
+        while left:
+            left, work = cover_kernels.order_by_degeneracy(
+                graph.adjacency, compiled.weights, reach, placed, order, left, SLICE
+            )
+            yield int(work)
+        position = np.empty_like(order)
+        position[order] = np.arange(t)
+        self._workload = _sorted_workload(compiled, order, position)
+        self._stack, root = _empty_stack(compiled)
+        self._most_words = max(WORD_LIMIT, 4 * root)
+        yield 8 * len(compiled.term) + len(self._stack.words)
+        done = 0
+        while done < t:
+            done, work = cover_kernels.rename(graph.adjacency, order, position, self._stack.words, done, SLICE)
+            yield int(work)
+        self._ready = True
+        if not self.done:
+            self._begin(self.lower)
 
     def _after_success(self) -> None:
         """Choose the next target so that it is likely to cost a few times as much as this one did."""
@@ -155,15 +200,25 @@ class BoxSearch:
 
     def _begin(self, target: int) -> None:
         self._began = self._work
-        while kernels.begin(self._workload, self._stack, target, self._state, self._row) == kernels.FULL:
-            self._stack = _grown(self._stack)
+        while not self.stuck:
+            status = kernels.begin(self._workload, self._stack, target, self._state, self._row)
+            if status not in _WANTING:
+                break
+            self._grow(_WANTING[status])
+
+    def _grow(self, names: tuple[str, ...]) -> None:
+        """Double the room of some arrays of the stack, unless there is no more to be had."""
+        if "words" in names and 2 * len(self._stack.words) > self._most_words:
+            self.stuck = True
+        else:
+            self._stack = self._stack._replace(**{name: _longer(getattr(self._stack, name)) for name in names})
 
 
-def _sorted_workload(compiled: CompiledWorkload, order: npt.NDArray[np.int64]) -> Workload:
-    """The queries in the given order, the terms of each in ascending size of their attributes."""
+def _sorted_workload(
+    compiled: CompiledWorkload, order: npt.NDArray[np.int64], position: npt.NDArray[np.int64]
+) -> Workload:
+    """The queries in the given order, whose inverse is ``position``; the terms of each by size of attribute."""
     attribute = compiled.mask_attribute[compiled.term].astype(np.int64)
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
     query = np.repeat(position, np.diff(compiled.start))
     by_query = np.lexsort((compiled.sizes[attribute], query))
     first = np.concatenate(([0], np.cumsum(np.diff(compiled.start)[order])))
@@ -177,16 +232,17 @@ def _sorted_workload(compiled: CompiledWorkload, order: npt.NDArray[np.int64]) -
     )
 
 
-def _empty_stack(compiled: CompiledWorkload) -> Stack:
-    """Storage for the root and a few levels more; it grows when it is full."""
+def _empty_stack(compiled: CompiledWorkload) -> tuple[Stack, int]:
+    """Storage for the root and a few levels more, which grows when it is full; and how many words the root takes."""
     t, width = compiled.query_count, word_count(compiled.query_count)
     m = compiled.attribute_count
     sizes = compiled.sizes.astype(np.int64)
     columns = np.where(sizes <= COLUMN_LIMIT, sizes, 0).sum() * width
-    root = (t + 1 + m) * width + columns + ((sizes + 63) >> 6).sum()
+    root = int((t + 1 + m) * width + columns + ((sizes + 63) >> 6).sum())
     levels = 8
     stack = Stack(
-        words=np.zeros(int(root) + 1024, np.uint64),
+        # Memory that is not written to costs nothing, while growing means to copy.
+        words=np.zeros(max(root + 1024, min(16 * root, WORD_LIMIT)), np.uint64),
         numbers=np.zeros(16 * t + 64, np.int64),
         box_at=np.zeros((levels, m), np.int64),
         live=np.zeros((levels, m), np.int64),
@@ -198,15 +254,11 @@ def _empty_stack(compiled: CompiledWorkload) -> Stack:
         patience=np.zeros((levels, 2), np.int64),
     )
     stack.live[0] = sizes
-    return stack
+    return stack, root
 
 
-def _grown(stack: Stack) -> Stack:
-    """The stack with twice the room, contents kept."""
-    return stack._replace(
-        **{
-            name: np.concatenate((array, np.zeros_like(array)))
-            for name, array in stack._asdict().items()
-            if name not in ("mode", "values_at")
-        }
-    )
+def _longer(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array with twice the room, contents kept."""
+    result = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    result[: len(array)] = array
+    return result

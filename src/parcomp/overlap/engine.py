@@ -2,6 +2,7 @@
 
 The reductions leave a tree of parts.  A loop picks the part that holds the whole bracket open, lets its searches
 advance by a slice of work, and stops when the bracket is closed, the deadline has come or the user interrupts.
+Reducing is done in slices too: before it is through, the bracket reaches from the weight of a row to the total.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.part import ALL as ALL_STRATEGIES
-from parcomp.overlap.part import PartSearch, Strategy
+from parcomp.overlap.part import PartSearch
 from parcomp.overlap.reduce.pipeline import ALL as ALL_RULES
-from parcomp.overlap.reduce.pipeline import Leaf, Max, Node, Rule, reduce
+from parcomp.overlap.reduce.pipeline import Leaf, Max, Node, ReducedProblem, Rule, reduce_slices
+from parcomp.overlap.reduce.values import WORK_LIMIT
 from parcomp.overlap.result import Bracket
+from parcomp.overlap.search import Strategy
 
 __all__ = ["Engine", "run", "solve", "solve_within"]
 
@@ -26,6 +31,15 @@ _FIRST_SLICE = 1 << 18
 _LAST_SLICE = 1 << 24
 """Work of a slice, in word operations: it doubles from the first to the last, which takes some 60 ms."""
 
+_LEAST_SLICE = 1 << 16
+"""Slices get shorter as the deadline comes near, but no shorter than this."""
+
+_GRACE = 0.05
+"""Seconds for a bracket where compiling has left none."""
+
+_REDUCTION_RATE = 1 << 23
+"""Work on equal and on dominated values for each second there is, up to the usual limit."""
+
 
 class Engine:
     """A compiled workload being solved: its reduction, and the search of each part that is left."""
@@ -35,33 +49,63 @@ class Engine:
         compiled: CompiledWorkload,
         rules: Iterable[Rule] = ALL_RULES,
         strategies: Iterable[Strategy] = ALL_STRATEGIES,
+        reduction_work: int = WORK_LIMIT,
     ) -> None:
         self._compiled = compiled
-        self.problem = reduce(compiled, rules)
-        self.parts = [PartSearch(leaf.compiled, strategies) for leaf in self.problem.leaves]
+        self._strategies = frozenset(strategies)
+        self._problem: ReducedProblem | None = None
+        self._parts: list[PartSearch] = []
+        self._reducing = reduce_slices(compiled, rules, reduction_work)
         self._slice = _FIRST_SLICE
 
-    def advance(self) -> int:
-        """Do a slice of work on the part that holds the bracket open; return how much, 0 if nothing is left."""
-        part = _open_part(self.problem.root, self.parts)
+    def advance(self, most: int = _LAST_SLICE) -> int:
+        """Do a slice of work, at most ``most``, where it is needed; return how much, 0 if nothing is left."""
+        part = None
+        if self._problem is not None:
+            part = _open_part(self._problem.root, self._parts)
+            if part is None:
+                return 0
+        work = min(self._slice, most)
+        self._slice = min(2 * self._slice, _LAST_SLICE)
         if part is None:
-            return 0
-        work, self._slice = self._slice, min(2 * self._slice, _LAST_SLICE)
-        part.advance(work)
+            self._reduce(work)
+        else:
+            part.advance(work)
         return work
+
+    def reduce(self) -> None:
+        """Do what is left of the reductions in one go."""
+        while self._problem is None:
+            self._reduce(_LAST_SLICE)
+
+    def _reduce(self, work: int) -> None:
+        try:
+            while work > 0:
+                work -= next(self._reducing)
+        except StopIteration as end:
+            problem: ReducedProblem = end.value
+            self._problem = problem
+            self._parts = [PartSearch(leaf.compiled, self._strategies) for leaf in problem.leaves]
+            self._slice = _FIRST_SLICE
 
     def bracket(self) -> Bracket:
         """The bracket so far."""
-        row = self.problem.lift([part.row for part in self.parts])
+        compiled, problem = self._compiled, self._problem
+        if problem is None:
+            row, upper = np.zeros(compiled.attribute_count, np.int32), compiled.total
+        else:
+            row = problem.lift([part.row for part in self._parts])
+            upper = problem.combine([part.upper for part in self._parts])
         # A lifted row may satisfy more than its part promised, so it is weighed afresh.
-        lower = int(self._compiled.weights[self._compiled.members(row)].sum())
-        upper = self.problem.combine([part.upper for part in self.parts])
+        lower = int(compiled.weights[compiled.members(row)].sum())
         return Bracket(lower, upper, row, self._explain())
 
     def _explain(self) -> tuple[str, ...]:
         """Which reductions bit, and what the upper end of each part comes from."""
-        closers = Counter(part.closed_by for part in self.parts if part.closed_by is not None)
-        lines = [str(step) for step in self.problem.log]
+        if self._problem is None:
+            return ("the time was up before the workload was reduced: the upper end is the total",)
+        closers = Counter(part.closed_by for part in self._parts if part.closed_by is not None)
+        lines = [str(step) for step in self._problem.log]
         for closer, count in closers.most_common():
             lines.append(f"upper end: {closer}" + (f" ({count:,} parts)" if count > 1 else ""))
         return tuple(lines)
@@ -69,12 +113,19 @@ class Engine:
 
 def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:
     """The maximum overlap, exactly or as a proven bracket at ``deadline`` (of ``time.monotonic``) or on Ctrl-C."""
-    return run(Engine(compiled), deadline, tell)
+    now = time.monotonic()
+    deadline = max(deadline, now + _GRACE)
+    reduction_work = int(min(WORK_LIMIT, _REDUCTION_RATE * (deadline - now)))
+    return run(Engine(compiled, reduction_work=reduction_work), deadline, tell)
 
 
 def solve_within(compiled: CompiledWorkload, work: int) -> Bracket:
-    """The same within about ``work`` word operations: equal workloads and equal work give equal brackets."""
+    """The same within about ``work`` word operations: equal workloads and equal work give equal brackets.
+
+    Reducing is not counted.
+    """
     engine = Engine(compiled)
+    engine.reduce()
     while work > 0 and (done := engine.advance()):
         work -= done
     return engine.bracket()
@@ -82,12 +133,17 @@ def solve_within(compiled: CompiledWorkload, work: int) -> Bracket:
 
 def run(engine: Engine, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:
     """Let an engine work until its bracket is closed, the deadline has come, or Ctrl-C is pressed."""
-    told = 0.0
+    told = pace = 0.0
+    most = _FIRST_SLICE
     try:
-        while (now := time.monotonic()) < deadline and engine.advance():
+        while (now := time.monotonic()) < deadline and (work := engine.advance(most)):
             if tell is not None and now - told > _TELL_EVERY:
                 told = now
                 tell(engine.bracket())
+            # As much as half of the time left allows at the slowest pace of late.
+            later = time.monotonic()
+            pace = max((later - now) / work, 0.8 * pace)
+            most = int(max(_LEAST_SLICE, min(_LAST_SLICE, (deadline - later) / (2 * pace + 1e-15))))
     except KeyboardInterrupt:
         pass
     return engine.bracket()

@@ -23,12 +23,13 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap._group_cover_kernels import disjoint_classes
-from parcomp.overlap.reduce._kernels import merge_lists
+from parcomp.overlap.reduce.lists import merge_lists
 from parcomp.overlap.reduce.rebuild import MaskBlocks
 
-__all__ = ["Groups", "group_bound"]
+__all__ = ["Groups", "group_bound", "group_bound_slices"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -68,12 +69,18 @@ class Groups(Sequence[Indices]):
 
 def group_bound(compiled: CompiledWorkload) -> tuple[int, Groups]:
     """An upper bound of the maximum overlap, and the groups that prove it: the sum of their multipliers."""
+    return finish(group_bound_slices(compiled))
+
+
+def group_bound_slices(compiled: CompiledWorkload) -> Slices[tuple[int, Groups]]:
+    """The same in slices."""
     heaviest_first = np.argsort(-compiled.weights, kind="stable")
     weights = compiled.weights[heaviest_first]
     length = np.diff(compiled.start)[heaviest_first]
-    color_of_mask, priority = _color_masks(compiled)
+    color_of_mask, priority = yield from _color_masks(compiled)
     start, term = _sorted_terms(compiled, heaviest_first, length, priority)
     bucket, _ = merge_lists(start, compiled.mask_attribute[term])
+    yield 16 * len(term)
 
     cell = np.zeros(len(weights), np.int32)
     color = np.zeros(len(weights), np.int32)
@@ -93,10 +100,11 @@ def group_bound(compiled: CompiledWorkload) -> tuple[int, Groups]:
         chosen = longer[better]
         cell[chosen], color[chosen], rank[chosen] = cell_then[better], color_then[better], rank_then[better]
         bound[bucket[chosen]] = bound_then[bucket[chosen]]
+        yield 64 * len(longer)
     return _collect(_number(bucket, color, rank), heaviest_first, weights)
 
 
-def _color_masks(compiled: CompiledWorkload) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+def _color_masks(compiled: CompiledWorkload) -> Slices[tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]]:
     """A color of each mask within its attribute, and how little the coloring of each attribute tells apart."""
     blocks = MaskBlocks(compiled)
     color = np.zeros(len(compiled.mask_attribute), np.int32)
@@ -104,8 +112,10 @@ def _color_masks(compiled: CompiledWorkload) -> tuple[npt.NDArray[np.int32], npt
     for attribute in range(compiled.attribute_count):
         masks = blocks.masks(attribute)
         if len(masks):
-            color[masks], count = disjoint_classes(blocks.block(attribute, masks), CLASS_LIMIT)
+            block = blocks.block(attribute, masks)
+            color[masks], count = disjoint_classes(block, CLASS_LIMIT)
             priority[attribute] = count / len(masks)
+            yield 2 * block.size + min(CLASS_LIMIT, len(masks)) * len(masks)
     return color, priority
 
 

@@ -19,12 +19,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap import _helly_kernels as kernels
 from parcomp.overlap.reduce._kernels import row_popcounts, transpose_bits
 from parcomp.overlap.reduce.rebuild import MaskBlocks
 
-__all__ = ["Structure", "attribute_structures", "has_helly", "overlap_is_clique"]
+__all__ = ["Structure", "attribute_structures", "has_helly", "overlap_is_clique", "overlap_is_clique_slices"]
 
 TRIPLE_WORK_LIMIT = 50_000_000
 """Word operations that Gilmore's criterion may take on one attribute; a few hundredths of a second."""
@@ -56,7 +57,19 @@ def has_helly(compiled: CompiledWorkload) -> npt.NDArray[np.bool_]:
 
 def overlap_is_clique(compiled: CompiledWorkload) -> bool:
     """Whether γ = ω is known from the Helly property of every attribute."""
-    return bool(has_helly(compiled).all())
+    return finish(overlap_is_clique_slices(compiled))
+
+
+def overlap_is_clique_slices(compiled: CompiledWorkload) -> Slices[bool]:
+    """The same in slices, up to the first attribute of which it is not known."""
+    blocks = MaskBlocks(compiled)
+    for attribute in range(compiled.attribute_count):
+        block, size = blocks.block(attribute, blocks.masks(attribute)), int(compiled.sizes[attribute])
+        structure = _structure(block, size)
+        if structure is None:
+            return False
+        yield 4 * block.size + (_triple_work(block, size) if structure is Structure.HELLY else 0)
+    return True
 
 
 def _structure(block: npt.NDArray[np.uint64], size: int) -> Structure | None:
@@ -73,9 +86,11 @@ def _structure(block: npt.NDArray[np.uint64], size: int) -> Structure | None:
     # line.
     if 3 * int(counts.max()) - 2 <= size and kernels.are_arcs(block, size):
         return Structure.ARCS
-    triples = size * (size - 1) * (size - 2) // 6
-    if triples * len(block) * block.shape[1] <= TRIPLE_WORK_LIMIT and kernels.satisfies_gilmore(
-        block, transpose_bits(block, size)
-    ):
+    if _triple_work(block, size) <= TRIPLE_WORK_LIMIT and kernels.satisfies_gilmore(block, transpose_bits(block, size)):
         return Structure.HELLY
     return None
+
+
+def _triple_work(block: npt.NDArray[np.uint64], size: int) -> int:
+    """What Gilmore's criterion takes on an attribute."""
+    return size * (size - 1) * (size - 2) // 6 * block.size

@@ -49,10 +49,7 @@ def max_overlap(
     """
     began = time.monotonic()
 
-    def tell(lower: int, upper: int) -> None:
-        if progress is not None:
-            progress(amount_of(lower), amount_of(upper))
-
+    tell = None if progress is None else partial(_tell, progress)
     compilation = _compiled(workload)
     if compilation is None:
         bracket = solve_sparse(workload, began + time_limit, method, tell)
@@ -74,6 +71,10 @@ def max_overlap(
     )
 
 
+def _tell(progress: Progress, lower: int, upper: int) -> None:
+    progress(amount_of(lower), amount_of(upper))
+
+
 def _compiled(workload: Workload) -> Compilation | None:
     """The workload in its compiled form; None where its predicates are not held in memory, or not as bit masks."""
     if not isinstance(workload.table, InternedPredicates):
@@ -85,18 +86,26 @@ def _compiled(workload: Workload) -> Compilation | None:
 
 
 def _solve_compiled(
-    compilation: Compilation, method: Method, deadline: float, tell: Callable[[int, int], None]
+    compilation: Compilation, method: Method, deadline: float, tell: Callable[[int, int], None] | None
 ) -> tuple[WitnessedBracket, Callable[[], dict[str, Any]]]:
     """A bracket in units of cost, and what proves it."""
     compiled, unit = compilation.compiled, compilation.unit
-    found = _solve(compiled, method, deadline, lambda bracket: tell(bracket.lower * unit, bracket.upper * unit))
+    # Making a bracket to tell of takes time, so nobody is told where nobody listens.
+    found = _solve(
+        compiled,
+        method,
+        deadline,
+        None if tell is None else lambda bracket: tell(bracket.lower * unit, bracket.upper * unit),
+    )
     members = compilation.queries[compiled.members(found.row)].tolist()
     codes = compilation.row_codes(found.row)
     bracket = WitnessedBracket(found.lower * unit, found.upper * unit, codes, members, found.explanation)
     return bracket, partial(certificate, compilation, found)
 
 
-def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Callable[[Bracket], None]) -> Bracket:
+def _solve(
+    compiled: CompiledWorkload, method: Method, deadline: float, tell: Callable[[Bracket], None] | None
+) -> Bracket:
     match method:
         case "auto" | "exact":
             return solve(compiled, deadline, tell)

@@ -1,45 +1,38 @@
 """Close the bracket of one part that the reductions left: cheap bounds first, then the searches that suit its shape.
 
-All steps count work instead of time, so that equal work gives equal brackets on every machine.
+All steps count work instead of time, so that equal work gives equal brackets on every machine; and all that could take
+long is done in slices, so that whoever has a clock can look at it in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from operator import methodcaller
-from typing import Protocol
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from parcomp.graph.coloring import weighted_coloring
-from parcomp.graph.query_graph import build_query_graph
+from parcomp.graph.slices import Slices
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.box_search import BoxSearch
 from parcomp.overlap.enumeration import enumeration_work, heaviest_row
-from parcomp.overlap.group_cover import group_bound
-from parcomp.overlap.helly import has_helly
+from parcomp.overlap.graph_search import GRAPH_LIMIT, GraphSearch
+from parcomp.overlap.group_cover import group_bound_slices
+from parcomp.overlap.helly import overlap_is_clique_slices
 from parcomp.overlap.row_search import RowSearch
+from parcomp.overlap.search import Row, Search, Strategy
 from parcomp.overlap.sweep import sweep
 from parcomp.overlap.value_search import ValueSearch
 
-__all__ = ["ALL", "PartSearch", "Search", "Strategy"]
+__all__ = ["ALL", "PartSearch"]
 
-Row = npt.NDArray[np.int32]
+Result = TypeVar("Result")
 
 _ENUMERATION_WORK = 1 << 20
 """Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
 
-_COLORING_LIMIT = 1 << 12
-"""Up to this many queries the query graph is colored too, which takes milliseconds."""
-
-_EDGE_LIMIT = 1 << 22
-"""Box search covers the whole graph at its root in one go, which takes too long on large dense graphs."""
-
-_GRAPH_LIMIT = 1 << 15
-"""Up to this many queries the query graph is built; box search needs it."""
+_HEAD_START = 1 << 23
+"""Value search joins the search by the query graph once that is set up, or has spent this much work."""
 
 _ROW_SHARE, _ROW_WORK = 4, 1 << 29
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
@@ -47,47 +40,8 @@ _ROW_SHARE, _ROW_WORK = 4, 1 << 29
 _PARALLEL_WORK = 1 << 22
 """From this much work in a slice on, two searches run on two threads; their kernels release the interpreter's lock."""
 
-
-class Strategy(StrEnum):
-    """What can be tried on a part, in this order."""
-
-    EVERY_ROW = "a look at every row"
-    SWEEP = "a sweep over ranges"
-    ROW_SEARCH = "row local search"
-    GROUPS = "groups of disjoint queries"
-    COLORING = "a coloring of the query graph"
-    BOX_SEARCH = "box search"
-    VALUE_SEARCH = "value search"
-
-
 ALL = frozenset(Strategy)
 _ON_GRAPH = frozenset({Strategy.COLORING, Strategy.BOX_SEARCH})
-
-
-class Search(Protocol):
-    """A search that can be paused: ``row`` weighs ``lower``, no row weighs more than ``upper``, both at all times."""
-
-    @property
-    def lower(self) -> int:
-        """The weight of ``row``."""
-
-    @property
-    def row(self) -> Row:
-        """The heaviest row found."""
-
-    @property
-    def upper(self) -> int:
-        """The least proven bound."""
-
-    @property
-    def done(self) -> bool:
-        """Whether the bracket is closed."""
-
-    def advance(self, work: int) -> None:
-        """Search on for about ``work`` word operations."""
-
-    def learn(self, lower: int, row: Row, upper: int) -> None:
-        """Take over a heavier row or a lower bound that another search has found."""
 
 
 class PartSearch:
@@ -111,14 +65,14 @@ class PartSearch:
         return self.exhausted or self.lower >= self.upper
 
     def advance(self, work: int) -> None:
-        """Work on the bracket for about ``work`` word operations, or finish the step at hand."""
+        """Work on the bracket for about ``work`` word operations."""
         try:
             self._steps.send(work)
         except StopIteration:
             self.exhausted = True
 
     def _close(self) -> Generator[None, int, None]:
-        """Each yield takes the work that the next step may do."""
+        """Each yield takes the work that may be done before the next."""
         compiled, chosen = self.compiled, self._strategies
         if self.lower >= self.upper:
             return
@@ -136,31 +90,38 @@ class PartSearch:
             rows.advance(work)
             self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
         if Strategy.GROUPS in chosen:
-            self._found(self.lower, self.row, group_bound(compiled)[0], Strategy.GROUPS)
-        searches: dict[Strategy, Search] = {}
-        if chosen & _ON_GRAPH and compiled.query_count <= _GRAPH_LIMIT and not self.done:
-            work = yield
-            graph = build_query_graph(compiled)
-            if Strategy.COLORING in chosen and compiled.query_count <= _COLORING_LIMIT:
-                self._found(self.lower, self.row, weighted_coloring(graph).weight, Strategy.COLORING)
-            small = graph.edge_count <= _EDGE_LIMIT or Strategy.VALUE_SEARCH not in chosen
-            if Strategy.BOX_SEARCH in chosen and small and not self.done:
-                searches[Strategy.BOX_SEARCH] = BoxSearch(compiled, graph, self.lower, self.row)
-                self._learn(searches)
-        if Strategy.VALUE_SEARCH in chosen and not self.done and not (searches and has_helly(compiled).all()):
-            work = yield
-            searches[Strategy.VALUE_SEARCH] = ValueSearch(compiled, self.lower, self.row)
-            self._learn(searches)
-        if searches:
-            yield from self._search(searches, rows)
+            bound, _ = yield from _paced(group_bound_slices(compiled), work)
+            self._found(self.lower, self.row, bound, Strategy.GROUPS)
+        yield from self._search(rows)
 
-    def _search(self, searches: dict[Strategy, Search], rows: RowSearch | None) -> Generator[None, int, None]:
+    def _search(self, rows: RowSearch | None) -> Generator[None, int, None]:
         """Advance all searches side by side, and row search at times; what one finds the others are told."""
+        compiled, chosen = self.compiled, self._strategies
+        searches: list[Search] = []
+        graph: GraphSearch | None = None
+        if chosen & _ON_GRAPH and compiled.query_count <= GRAPH_LIMIT:
+            graph = GraphSearch(compiled, chosen, self.lower, self.row)
+            searches.append(graph)
+        values_wanted = Strategy.VALUE_SEARCH in chosen
+        settled = False
         spent = spent_on_rows = 0
         with ThreadPoolExecutor(max_workers=2) as pool:
             while not self.done:
                 work = yield
-                active: list[Search | RowSearch] = list(searches.values())
+                if values_wanted and not settled and (graph is None or graph.searching or spent >= _HEAD_START):
+                    if graph is not None and Strategy.BOX_SEARCH in chosen:
+                        # Where cliques are overlapping sets, box search has nothing to learn from values.
+                        settled = yield from _paced(overlap_is_clique_slices(compiled), work)
+                    if not settled:
+                        values_wanted = False
+                        searches.append(ValueSearch(compiled, self.lower, self.row))
+                active: list[Search | RowSearch] = [search for search in searches if not search.done]
+                if not active:
+                    if not values_wanted:
+                        return
+                    values_wanted = False
+                    searches.append(ValueSearch(compiled, self.lower, self.row))
+                    active.append(searches[-1])
                 if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
                     active.append(rows)
                     spent_on_rows += work
@@ -169,13 +130,10 @@ class PartSearch:
                 spent += work
                 if rows is not None:
                     self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
-                self._learn(searches)
-
-    def _learn(self, searches: dict[Strategy, Search]) -> None:
-        for strategy, search in searches.items():
-            self._found(search.lower, search.row, search.upper, strategy)
-        for search in searches.values():
-            search.learn(self.lower, self.row, self.upper)
+                for search in searches:
+                    self._found(search.lower, search.row, search.upper, search.strategy)
+                for search in searches:
+                    search.learn(self.lower, self.row, self.upper)
 
     def _found(self, lower: int, row: Row, upper: int, by: Strategy) -> None:
         if lower > self.lower:
@@ -183,6 +141,19 @@ class PartSearch:
         if upper < self.upper:
             self.upper = upper
             self.closed_by = by
+
+
+def _paced(slices: Slices[Result], work: int) -> Generator[None, int, Result]:
+    """Run slices to their end, with a yield for more work each time that ``work`` is used up."""
+    while True:
+        try:
+            done = next(slices)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        work -= done
+        if work <= 0:
+            work = yield
 
 
 _ENDED = object()

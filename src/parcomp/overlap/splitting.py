@@ -21,11 +21,13 @@ minimization of non-smooth functions", 2005), on the best few values of each att
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap._level_kernels import (
     BITS_END,
@@ -42,12 +44,27 @@ from parcomp.overlap._level_kernels import (
     fill_attribute,
     index_slots,
 )
-from parcomp.overlap._splitting_kernels import improve, load_point, score_level
+from parcomp.overlap._splitting_kernels import improve, load_point, pick_pools, score_attributes
 
-__all__ = ["Splitter", "Splitting", "choose_shift", "load_levels", "make_scratch", "split", "typical_weight"]
+__all__ = [
+    "Splitter",
+    "Splitting",
+    "choose_shift",
+    "load_levels",
+    "load_levels_slices",
+    "make_scratch",
+    "split",
+    "typical_weight",
+]
 
 _MAX_SHIFT = 24
+
+# A pass is so many float rounds and an exact scoring; fewer rounds where they would take more than this much work.
 _ROUNDS_PER_PASS = 10
+_PASS_WORK = 1 << 24
+
+# So many bytes of accepted values are read between two pauses.
+_BATCH = 1 << 23
 
 # Temperatures in units of the typical weight: where a cold and a warm start begin, and where both end.
 _HOT, _WARM, _COLD = 0.2, 0.04, 0.01
@@ -85,6 +102,13 @@ def load_levels(
 
     With ``traced`` the stack keeps what a recorded proof needs to know of queries that leave it.
     """
+    return finish(load_levels_slices(compiled, shift, start, traced=traced))
+
+
+def load_levels_slices(
+    compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None, *, traced: bool = False
+) -> Slices[Levels]:
+    """The same in slices."""
     attributes = compiled.attribute_count
     term_count = np.diff(compiled.start)
     attribute_of_term = compiled.mask_attribute[compiled.term]
@@ -103,9 +127,15 @@ def load_levels(
 
     value_at, slot_at, bits_at = offsets(count), offsets(slots), offsets(size_of_bits)
     bits = np.zeros(int(size_of_bits.sum()), np.uint8)
+    yield 8 * len(order) + (len(bits) >> 3)
     for a in np.flatnonzero(slots):
         masks = compiled.term[order[slot_at[a] : slot_at[a] + slots[a]]]
-        fill_attribute(compiled.mask_words, compiled.mask_offset, masks, count[a], bits, bits_at[a], count[a])
+        done = 0
+        while done < len(masks):
+            done, work = fill_attribute(
+                compiled.mask_words, compiled.mask_offset, masks, count[a], bits, bits_at[a], count[a], done, SLICE
+            )
+            yield int(work)
     values = np.concatenate([np.arange(n, dtype=np.int32) for n in count] or [np.zeros(0, np.int32)])
 
     multipliers = _even(compiled, shift) if start is None else start
@@ -180,40 +210,70 @@ class Splitter:
     """Improves the multipliers of the first level of a stack, a pass of float rounds at a time.
 
     ``scaled`` is the lowest exact scaled bound so far, without the weight of unconstrained queries; once ``done``,
-    the level holds its multipliers.
+    the level holds its multipliers, and their scores.
     """
 
     def __init__(self, levels: Levels, scratch: Scratch, shift: int, unit: float, rounds: int, *, warm: bool) -> None:
         self.levels = levels
         self._scratch = scratch
         self._shift = shift
-        self._left = -(-rounds // _ROUNDS_PER_PASS)
+        each_round = len(levels.slot_of) * (4 + POOL // 4)
+        self._rounds = max(1, min(_ROUNDS_PER_PASS, _PASS_WORK // max(1, each_round)))
+        self._passes = -(-rounds // self._rounds)
         self._hot = (_WARM if warm else _HOT) * unit
-        self._cool = (_COLD * unit / self._hot) ** (1.0 / max(1, self._left))
-        self._momentum = 1.0
-        self.scaled, self.work = (int(x) for x in score_level(levels, 0, scratch))
-        self._best = levels.multiplier.copy()
-        load_point(levels, 0, scratch, shift)
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self._left == 0
+        self._cool = (_COLD * unit / self._hot) ** (1.0 / max(1, self._passes))
+        # Each query counts at most once, so their whole weight is a bound.
+        self.scaled = int(levels.weight[: levels.head[0, QUERIES]].sum()) << shift
+        self.work = 0
+        self.done = False
+        self._slices = self._run()
 
     def advance(self) -> None:
-        """One more pass; ``work`` grows by what it took."""
-        colder = self._hot * self._cool
-        scaled, self._momentum, work = improve(
-            self.levels, 0, self._scratch, self._shift, _ROUNDS_PER_PASS, self._hot, colder, self._momentum
-        )
-        self._hot = colder
-        self._left -= 1
-        self.work += int(work)
-        if scaled < self.scaled:
-            self.scaled = int(scaled)
-            self._best[:] = self.levels.multiplier
-        if self.done:
-            self.levels.multiplier[:] = self._best
+        """One step more, at most a pass; ``work`` grows by what it took."""
+        self.work += next(self._slices, 0)
+
+    def _run(self) -> Slices[None]:
+        levels, scratch = self.levels, self._scratch
+        self.scaled = yield from self._score()
+        best = levels.multiplier.copy()
+        load_point(levels, 0, scratch, self._shift)
+        momentum = 1.0
+        for _ in range(self._passes):
+            for begin, end in self.batches():
+                pick_pools(levels, 0, scratch, begin, end)
+                yield int(levels.count[0, begin:end].sum())
+            colder = self._hot * self._cool
+            momentum, work = improve(levels, 0, scratch, self._shift, self._rounds, self._hot, colder, momentum)
+            self._hot = colder
+            yield int(work)
+            scaled = yield from self._score()
+            if scaled < self.scaled:
+                self.scaled = scaled
+                best[:] = levels.multiplier
+        levels.multiplier[:] = best
+        yield from self._score()
+        self.done = True
+
+    def _score(self) -> Slices[int]:
+        """The exact scaled bound of the present multipliers."""
+        total = 0
+        for begin, end in self.batches():
+            scaled, work = score_attributes(self.levels, 0, self._scratch, begin, end)
+            total += int(scaled)
+            yield int(work)
+        return total
+
+    def batches(self) -> Iterator[tuple[int, int]]:
+        """Attributes that are taken in one step: all of them, or as many as have a limited number of bits."""
+        size = self.levels.count[0] * (1 + (self.levels.slots[0] >> 3))
+        begin, sum_of_sizes = 0, 0
+        for a in range(len(size)):
+            if sum_of_sizes > 0 and sum_of_sizes + int(size[a]) > _BATCH:
+                yield begin, a
+                begin, sum_of_sizes = a, 0
+            sum_of_sizes += int(size[a])
+        if begin < len(size):
+            yield begin, len(size)
 
 
 def split(compiled: CompiledWorkload, rounds: int = 200, start: Splitting | None = None) -> Splitting:

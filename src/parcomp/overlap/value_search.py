@@ -19,19 +19,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, spend
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap._level_kernels import COMMITTED, WHOLE, Levels, copy_level
 from parcomp.overlap._value_search_kernels import (
     BEST,
     DEPTH,
+    FRESH,
     NODES,
     SHIFT,
+    STAGE,
     STATE,
     TARGET,
     WORK,
     search_slice,
+    shrink_root,
 )
-from parcomp.overlap.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
+from parcomp.overlap.search import Strategy
+from parcomp.overlap.splitting import Splitter, choose_shift, load_levels_slices, make_scratch, typical_weight
 
 __all__ = ["COLD", "HOT", "ValueSearch", "grow_levels"]
 
@@ -39,11 +44,17 @@ __all__ = ["COLD", "HOT", "ValueSearch", "grow_levels"]
 HOT, COLD = 0.05, 0.02
 
 
+# Stacks grow this many times at once up to this many bytes an array, and twofold beyond: memory that is not written to
+# costs nothing, while copying what is there takes time.
+_GROWTH, _ROOMY = 16, 1 << 28
+
+
 def grow_levels(levels: Levels) -> Levels:
     """The same stack with at least twice the room."""
 
     def grow(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        longer = np.zeros((2 * len(array) + 64, *array.shape[1:]), array.dtype)
+        factor = max(2, min(_GROWTH, _ROOMY // max(1, array.nbytes)))
+        longer = np.zeros((factor * len(array) + 64, *array.shape[1:]), array.dtype)
         longer[: len(array)] = array
         return longer
 
@@ -54,8 +65,10 @@ class ValueSearch:
     """A resumable search for the maximum overlap.
 
     ``lower`` is what ``row`` weighs and only ever rises; ``upper`` is proven and only ever falls; ``done`` when they
-    meet.
+    meet.  Its first steps load the workload; creating it takes no time.
     """
+
+    strategy = Strategy.VALUE_SEARCH
 
     def __init__(
         self,
@@ -79,14 +92,30 @@ class ValueSearch:
         self.upper = compiled.total
         self._shift = choose_shift(compiled.total)
         self._unit = typical_weight(compiled)
-        self._levels = load_levels(compiled, self._shift)
-        self._scratch = make_scratch(self._levels)
-        self._root = Splitter(self._levels, self._scratch, self._shift, self._unit, root_rounds, warm=False)
         self._state = np.zeros(STATE, np.int64)
         self._state[SHIFT] = self._shift
         self._best_row = self.row.copy()
         self._no_log = np.zeros(0, np.int64)
-        self._bound_root()
+        self._spent = 0
+        self._ready = False
+        self._setting_up = self._set_up(root_rounds)
+
+    def _set_up(self, root_rounds: int) -> Slices[None]:
+        """Load the workload and bound it by the best multipliers that the root rounds find."""
+        self._levels = yield from load_levels_slices(self._compiled, self._shift)
+        self._scratch = make_scratch(self._levels)
+        yield self._scratch.pool_accepts.size >> 3
+        root = Splitter(self._levels, self._scratch, self._shift, self._unit, root_rounds, warm=False)
+        while not root.done:
+            before = root.work
+            root.advance()
+            self._bound_root(root)
+            yield root.work - before
+        # What cannot beat the best row is dropped once and for all, not in each search anew.
+        slack = root.scaled + ((int(self._levels.head[0, COMMITTED]) - self.lower - 1) << self._shift)
+        for begin, end in root.batches() if slack >= 0 else ():
+            yield int(shrink_root(self._levels, self._scratch, slack, begin, end))
+        self._ready = True
 
     @property
     def done(self) -> bool:
@@ -101,17 +130,17 @@ class ValueSearch:
     @property
     def work(self) -> int:
         """How much work has been done."""
-        return int(self._state[WORK]) + self._root.work
+        return self._spent + int(self._state[WORK])
 
     def advance(self, work: int) -> None:
         """Do about ``work`` more units of work, at least one step."""
+        if not self._ready:
+            left = spend(self._setting_up, work)
+            self._spent += work - left
+            work = left
         end = self.work + work
         while not self.done and self.work < end:
-            if not self._root.done:
-                self._root.advance()
-                self._bound_root()
-            else:
-                self._search(end)
+            self._search(end - self._spent)
 
     def learn(self, lower: int, row: npt.NDArray[np.int32], upper: int) -> None:
         """Take over a heavier row (of weight ``lower``) or a smaller proven ``upper`` from elsewhere.
@@ -128,18 +157,19 @@ class ValueSearch:
         if self.upper <= state[TARGET]:
             state[DEPTH] = 0
 
-    def _bound_root(self) -> None:
+    def _bound_root(self, root: Splitter) -> None:
         constant = int(self._levels.head[0, COMMITTED])
-        self.upper = min(self.upper, constant + (self._root.scaled >> self._shift))
+        self.upper = min(self.upper, constant + (root.scaled >> self._shift))
 
     def _search(self, end: int) -> None:
-        """Go on with the search for a row heavier than the target, or start one."""
+        """Go on with the search for a row heavier than the target, or start one, until its work reaches ``end``."""
         state = self._state
         while len(self._levels.head) < 2:
             self._levels = grow_levels(self._levels)
         if state[DEPTH] == 0:
             state[TARGET] = self._next_target()
             state[BEST] = self.lower
+            state[STAGE] = FRESH
             copy_level(self._levels, 0, 1, self._scratch, WHOLE)
             state[DEPTH] = 1
         roomy = search_slice(
@@ -147,7 +177,7 @@ class ValueSearch:
             self._scratch,
             state,
             self._best_row,
-            end - self._root.work,
+            end,
             HOT * self._unit,
             COLD * self._unit,
             self._unit,

@@ -13,11 +13,11 @@ from numba import njit
 from parcomp.bits import lowest_bit, popcount
 
 __all__ = [
+    "label_lists",
     "link_by_lists",
     "link_columns",
     "link_touching_lists",
     "maximal_rows",
-    "merge_lists",
     "rewrite_items",
     "row_popcounts",
     "select_lists",
@@ -94,28 +94,26 @@ def sum_columns(matrix, weight, columns):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def merge_lists(start, item):  # type: ignore[no-untyped-def]
-    """Label equal lists alike: ``(label of each list, first list of each label)``.
+def label_lists(start, item, label, first, slot, begin, labels, work_limit):  # type: ignore[no-untyped-def]
+    """Label equal lists alike, from list ``begin`` on: ``label`` of each list, ``first`` list of each of the labels.
 
-    Open addressing; the hash only chooses where to look, lists are compared item by item.
+    Open addressing in ``slot``, -1 to begin with and a power of two long; the hash only chooses where to look, lists
+    are compared item by item.  Goes on until the end or until ``work_limit`` is used up; returns where it stopped, the
+    number of labels and the work.
     """
     lists = len(start) - 1
-    capacity = 64
-    while capacity < 2 * lists:
-        capacity *= 2
-    wrap = np.int64(capacity - 1)
-    slot = np.full(capacity, np.int32(-1), np.int32)
-    label = np.empty(lists, np.int32)
-    first = np.empty(lists, np.int32)
-    labels = np.int32(0)
+    wrap = np.int64(len(slot) - 1)
     multiplier = np.uint64(0x9E3779B97F4A7C15)
     half = np.uint64(32)
-    for i in range(lists):
-        begin = start[i]
-        length = start[i + 1] - begin
+    work = np.int64(0)
+    i = begin
+    while i < lists and work < work_limit:
+        at = start[i]
+        length = start[i + 1] - at
+        work += 4 + length
         key = np.uint64(length) * multiplier
         for j in range(length):
-            key = (key ^ np.uint64(item[begin + j])) * multiplier
+            key = (key ^ np.uint64(item[at + j])) * multiplier
             key ^= key >> half
         place = np.int64(key & np.uint64(wrap))
         while True:
@@ -124,19 +122,21 @@ def merge_lists(start, item):  # type: ignore[no-untyped-def]
                 slot[place] = labels
                 label[i] = labels
                 first[labels] = i
-                labels += np.int32(1)
+                labels += 1
                 break
-            begin_other = start[first[other]]
-            equal = start[first[other] + 1] - begin_other == length
+            at_other = start[first[other]]
+            equal = start[first[other] + 1] - at_other == length
             j = 0
             while equal and j < length:
-                equal = item[begin + j] == item[begin_other + j]
+                equal = item[at + j] == item[at_other + j]
                 j += 1
+            work += 2
             if equal:
                 label[i] = other
                 break
             place = (place + 1) & wrap
-    return label, first[:labels].copy()
+        i += 1
+    return i, labels, work
 
 
 @njit(cache=True, nogil=True)
@@ -177,28 +177,29 @@ def select_lists(start, item, chosen):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-def]
+def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, position, kept_count, work_limit):  # type: ignore[no-untyped-def]
     """Find rows that are subsets of other rows: the container of each row.
 
-    ``order`` lists the rows by descending popcount, so that a row can only be contained in an earlier one; ``columns``
-    is the number of columns, which should be sorted by ascending popcount, so that the rarest one of a row is looked at
-    first. ``container[i] == i`` marks a kept row; otherwise ``container[i]`` is a *kept* row that has every one of row
-    ``i``.  For each row, at most ``row_limit`` operations look for a container, among those with most ones first; if
-    none is found by then, the row is kept.
+    ``order`` lists the rows by descending popcount, so that a row can only be contained in an earlier one; the columns
+    should be sorted by ascending popcount, so that the rarest one of a row is looked at first.  ``container`` comes as
+    0, 1, 2, …; ``container[i] == i`` marks a kept row, otherwise ``container[i]`` is a *kept* row that has every one of
+    row ``i``.  For each row, at most ``row_limit`` operations look for a container, among those with most ones first;
+    if none is found by then, the row is kept.
 
-    ``front[b, c]`` holds, for column ``c``, which of the kept rows number ``256 b … 256 b + 255`` have a one there: the
-    containers of a row are the intersection of its columns, 256 candidates at a time.
+    ``kept[:kept_count]`` are the kept rows in that order.  ``front[b, c]``, zero to begin with, holds, for column
+    ``c``, which of the kept rows number ``256 b … 256 b + 255`` have a one there: the containers of a row are the
+    intersection of its columns, 256 candidates at a time.  ``front_count[c]`` is how many kept rows do.
+
+    Goes on from ``position`` in ``order``, until the end or until ``work_limit`` is used up; returns position, number
+    of kept rows and the work.
     """
     rows, words = matrix.shape
-    container = np.arange(rows)
-    kept = np.empty(rows, np.int64)
-    kept_count = np.int64(0)
-    front = np.zeros(((rows + 255) >> 8, columns, 4), np.uint64)
-    front_count = np.zeros(columns, np.int64)
-    ones = np.empty(columns, np.int64)
+    ones = np.empty(len(front_count), np.int64)
     zero = np.uint64(0)
-    for position in range(rows):
+    total = np.int64(0)
+    while position < rows and total < work_limit:
         row = order[position]
+        position += 1
         length = 0
         possible = kept_count > 0
         for word in range(words):
@@ -210,6 +211,7 @@ def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-
                 length += 1
                 if front_count[column] == 0:
                     possible = False
+        total += words + length
         if length == 0 and kept_count > 0:
             # The empty set is in every set.
             container[row] = kept[0]
@@ -228,6 +230,7 @@ def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-
                     c2 &= more[2]
                     c3 &= more[3]
                     j += 1
+                work += j
                 if c0 | c1 | c2 | c3 != zero:
                     place = b << 8
                     if c0 != zero:
@@ -240,9 +243,9 @@ def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-
                         place += 192 + lowest_bit(c3)
                     found = kept[place]
                     break
-                work += j
                 if work > row_limit:
                     break
+            total += 2 * work
         if found >= 0:
             container[row] = found
             continue
@@ -250,9 +253,10 @@ def maximal_rows(matrix, columns, order, row_limit):  # type: ignore[no-untyped-
         for j in range(length):
             front[kept_count >> 8, ones[j], (kept_count >> 6) & 3] |= bit
             front_count[ones[j]] += 1
+        total += 2 * length
         kept[kept_count] = row
         kept_count += 1
-    return container
+    return position, kept_count, total
 
 
 @njit(cache=True, nogil=True)
@@ -318,62 +322,61 @@ def link_columns(matrix, columns):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def link_touching_lists(start, item, owner, offset, words, work_limit):  # type: ignore[no-untyped-def]
-    """Components where two lists are joined if their sets meet for every common owner: ``(label, count, finished)``.
+def link_touching_lists(start, item, owner, offset, words, label, unreached, queue, state, work_limit):  # type: ignore[no-untyped-def]
+    """Components where two lists are joined if their sets meet for every common owner: the label of each list.
 
     Item ``p`` is a bit set, ``words[offset[p]:offset[p + 1]]``, that belongs to ``owner[p]``; within a list the owners
     ascend strictly, and sets of one owner have equally many words.  Breadth first over the lists not yet reached, so
-    that dense graphs cost near-linear time.  Beyond ``work_limit`` word operations the labels are meaningless and
-    ``finished`` is false.
+    that dense graphs cost near-linear time.
+
+    ``state`` holds head and tail of the queue, the number of lists not reached (``unreached`` names them) and the
+    number of finished components; all are zero to begin with but the third.  Goes on until no list is left to reach
+    or ``work_limit`` is used up; returns the work.
     """
-    lists = len(start) - 1
-    label = np.full(lists, np.int64(-1))
-    unreached = np.arange(lists)
-    left = lists
-    queue = np.empty(lists, np.int64)
+    head, tail, left, labels = state[0], state[1], state[2], state[3]
     work = np.int64(0)
-    labels = np.int64(0)
-    while left > 0:
-        left -= 1
-        queue[0] = unreached[left]
-        label[queue[0]] = labels
-        head, tail = 0, 1
-        while head < tail and left > 0:
-            x = queue[head]
-            head += 1
-            rest = 0
-            for position in range(left):
-                y = unreached[position]
-                i, j = start[x], start[y]
-                meets = True
-                while meets and i < start[x + 1] and j < start[y + 1]:
-                    work += 1
-                    if owner[item[i]] < owner[item[j]]:
-                        i += 1
-                    elif owner[item[i]] > owner[item[j]]:
-                        j += 1
-                    else:
-                        if item[i] != item[j]:
-                            a, b = offset[item[i]], offset[item[j]]
-                            length = offset[item[i] + 1] - a
-                            meets = False
-                            for word in range(length):
-                                work += 1
-                                if words[a + word] & words[b + word] != np.uint64(0):
-                                    meets = True
-                                    break
-                        i += 1
-                        j += 1
+    while left > 0 and work < work_limit:
+        if head == tail:
+            left -= 1
+            head, tail = 0, 1
+            queue[0] = unreached[left]
+            label[queue[0]] = labels
+        x = queue[head]
+        head += 1
+        rest = 0
+        for position in range(left):
+            y = unreached[position]
+            i, j = start[x], start[y]
+            meets = True
+            while meets and i < start[x + 1] and j < start[y + 1]:
                 work += 1
-                if meets:
-                    label[y] = labels
-                    queue[tail] = y
-                    tail += 1
+                if owner[item[i]] < owner[item[j]]:
+                    i += 1
+                elif owner[item[i]] > owner[item[j]]:
+                    j += 1
                 else:
-                    unreached[rest] = y
-                    rest += 1
-            left = rest
-            if work > work_limit:
-                return label, labels, False
-        labels += 1
-    return label, labels, True
+                    if item[i] != item[j]:
+                        a, b = offset[item[i]], offset[item[j]]
+                        length = offset[item[i] + 1] - a
+                        meets = False
+                        for word in range(length):
+                            work += 1
+                            if words[a + word] & words[b + word] != np.uint64(0):
+                                meets = True
+                                break
+                    i += 1
+                    j += 1
+            work += 1
+            if meets:
+                label[y] = labels
+                queue[tail] = y
+                tail += 1
+            else:
+                unreached[rest] = y
+                rest += 1
+        left = rest
+        if head == tail or left == 0:
+            labels += 1
+            head = tail
+    state[0], state[1], state[2], state[3] = head, tail, left, labels
+    return work

@@ -15,11 +15,12 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import queries, split, values
 from parcomp.overlap.reduce.reduction import Reduction, unchanged
 
-__all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Rule", "Step", "Sum", "reduce"]
+__all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Rule", "Step", "Sum", "reduce", "reduce_slices"]
 
 Row = npt.NDArray[np.int32]
 
@@ -42,13 +43,25 @@ class Rule(StrEnum):
 
 ALL = frozenset(Rule)
 
-_LOCAL: dict[Rule, Callable[[CompiledWorkload], Reduction]] = {
-    Rule.MERGE_VALUES: values.merge_values,
-    Rule.DROP_DOMINATED_VALUES: values.drop_dominated_values,
-    Rule.MERGE_QUERIES: queries.merge_queries,
-    Rule.ABSORB_QUERIES: queries.absorb_queries,
-    Rule.DROP_ATTRIBUTES: queries.drop_attributes,
-    Rule.SETTLE_ATTRIBUTES: queries.settle_attributes,
+
+def _at_once(rule: Callable[[CompiledWorkload], Reduction]) -> Callable[[CompiledWorkload, int], Slices[Reduction]]:
+    """A rule that reads its input once or twice and takes no longer, as slices."""
+
+    def slices(compiled: CompiledWorkload, work_limit: int) -> Slices[Reduction]:  # noqa: ARG001  (all rules are called alike)
+        reduction = rule(compiled)
+        yield 2 * (len(compiled.term) + len(compiled.start))
+        return reduction
+
+    return slices
+
+
+_LOCAL: dict[Rule, Callable[[CompiledWorkload, int], Slices[Reduction]]] = {
+    Rule.MERGE_VALUES: values.merge_values_slices,
+    Rule.DROP_DOMINATED_VALUES: values.drop_dominated_slices,
+    Rule.MERGE_QUERIES: lambda compiled, _: queries.merge_queries_slices(compiled),
+    Rule.ABSORB_QUERIES: _at_once(queries.absorb_queries),
+    Rule.DROP_ATTRIBUTES: _at_once(queries.drop_attributes),
+    Rule.SETTLE_ATTRIBUTES: _at_once(queries.settle_attributes),
 }
 
 
@@ -161,44 +174,58 @@ class ReducedProblem:
 
 def reduce(compiled: CompiledWorkload, rules: Iterable[Rule] = ALL) -> ReducedProblem:
     """Reduce a workload exactly, by the given rules, to a tree of smaller ones."""
-    builder = _Builder(frozenset(rules))
-    root = builder.build(compiled, 0, True)
+    return finish(reduce_slices(compiled, rules))
+
+
+def reduce_slices(
+    compiled: CompiledWorkload, rules: Iterable[Rule] = ALL, work_limit: int = values.WORK_LIMIT
+) -> Slices[ReducedProblem]:
+    """The same in slices; ``work_limit`` is what one pass over all attributes may spend on values."""
+    builder = _Builder(frozenset(rules), work_limit)
+    root = yield from builder.build(compiled, 0, True)
     return ReducedProblem(root, tuple(builder.leaves), tuple(builder.log))
 
 
 class _Builder:
     """Collects the leaves and the log of a tree that grows depth first."""
 
-    def __init__(self, rules: frozenset[Rule]) -> None:
+    def __init__(self, rules: frozenset[Rule], work_limit: int) -> None:
         self.rules = rules
+        self.work_limit = work_limit
         self.leaves: list[Leaf] = []
         self.log: list[Step] = []
         self.pending = 1
 
-    def build(self, compiled: CompiledWorkload, depth: int, may_split: bool) -> Node:
+    def build(self, compiled: CompiledWorkload, depth: int, may_split: bool) -> Slices[Node]:
         """The tree of a workload; ``may_split`` tells whether a split by overlap is worth trying."""
-        reduction = self._reduce_locally(compiled, depth)
+        reduction = yield from self._reduce_locally(compiled, depth)
         smaller = reduction.compiled
         if Rule.SPLIT_BY_ATTRIBUTES in self.rules:
-            parts = split.split_by_attributes(smaller)
+            parts = yield from split.split_by_attributes_slices(smaller)
             if parts:
-                return Sum(reduction, *self._build_parts(Rule.SPLIT_BY_ATTRIBUTES, smaller, parts, depth))
+                nodes = yield from self._build_parts(Rule.SPLIT_BY_ATTRIBUTES, smaller, parts, depth)
+                return Sum(reduction, parts, nodes)
         if Rule.SPLIT_BY_OVERLAP in self.rules and may_split and self.pending < LEAF_LIMIT:
-            parts = split.split_by_overlap(smaller)
+            parts = yield from split.split_by_overlap_slices(smaller)
             if parts:
-                return Max(reduction, *self._build_parts(Rule.SPLIT_BY_OVERLAP, smaller, parts, depth))
+                nodes = yield from self._build_parts(Rule.SPLIT_BY_OVERLAP, smaller, parts, depth)
+                return Max(reduction, parts, nodes)
         leaf = Leaf(reduction, len(self.leaves))
         self.leaves.append(leaf)
         return leaf
 
     def _build_parts(
         self, rule: Rule, compiled: CompiledWorkload, parts: tuple[split.Part, ...], depth: int
-    ) -> tuple[tuple[split.Part, ...], tuple[Node, ...]]:
+    ) -> Slices[tuple[Node, ...]]:
         self.pending += len(parts) - 1
         self._note(rule, depth, compiled, [part.compiled for part in parts], 0)
-        return parts, tuple(self.build(part.compiled, depth + 1, part.whole) for part in parts)
+        nodes: list[Node] = []
+        for part in parts:
+            node = yield from self.build(part.compiled, depth + 1, part.whole)
+            nodes.append(node)
+        return tuple(nodes)
 
-    def _reduce_locally(self, compiled: CompiledWorkload, depth: int) -> Reduction:
+    def _reduce_locally(self, compiled: CompiledWorkload, depth: int) -> Slices[Reduction]:
         """All rules but the splits, each once, in the order of :class:`Rule`.
 
         That is a fixed point, unless the search for dominated values hit its limit.  Values that are kept are pairwise
@@ -210,10 +237,11 @@ class _Builder:
         for rule, apply in _LOCAL.items():
             if rule not in self.rules:
                 continue
-            step = apply(reduction.compiled)
+            step = yield from apply(reduction.compiled, self.work_limit)
             if step.changed:
                 self._note(rule, depth, reduction.compiled, [step.compiled], step.base)
                 reduction = reduction.then(step)
+                yield int(compiled.sizes.sum(dtype=np.int64))
         return reduction
 
     def _note(self, rule: Rule, depth: int, before: CompiledWorkload, after: list[CompiledWorkload], base: int) -> None:

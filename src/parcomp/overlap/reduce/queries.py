@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import _kernels as kernels
+from parcomp.overlap.reduce.lists import merge_lists_slices
 from parcomp.overlap.reduce.rebuild import (
     MaskBlocks,
     drop_unused_masks,
@@ -16,7 +18,7 @@ from parcomp.overlap.reduce.rebuild import (
 )
 from parcomp.overlap.reduce.reduction import Reduction, ValueMap, unchanged
 
-__all__ = ["absorb_queries", "drop_attributes", "merge_queries", "settle_attributes"]
+__all__ = ["absorb_queries", "drop_attributes", "merge_queries", "merge_queries_slices", "settle_attributes"]
 
 
 def absorb_queries(compiled: CompiledWorkload) -> Reduction:
@@ -38,7 +40,12 @@ def merge_queries(compiled: CompiledWorkload) -> Reduction:
     Exact: masks of an attribute are distinct, so queries with the same masks, and only those, are satisfied by the same
     rows.  Each row satisfies all of them or none.
     """
-    label, first = kernels.merge_lists(compiled.start, compiled.term)
+    return finish(merge_queries_slices(compiled))
+
+
+def merge_queries_slices(compiled: CompiledWorkload) -> Slices[Reduction]:
+    """The same in slices."""
+    label, first = yield from merge_lists_slices(compiled.start, compiled.term)
     if len(first) == compiled.query_count:
         return unchanged(compiled)
     weights = np.zeros(len(first), np.int64)

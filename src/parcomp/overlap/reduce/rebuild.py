@@ -12,10 +12,20 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import _kernels as kernels
+from parcomp.overlap.reduce.lists import merge_lists_slices
 
-__all__ = ["MaskBlocks", "drop_unused_masks", "keep_attributes", "keep_queries", "keep_values", "used_masks"]
+__all__ = [
+    "MaskBlocks",
+    "drop_unused_masks",
+    "keep_attributes",
+    "keep_queries",
+    "keep_values",
+    "keep_values_slices",
+    "used_masks",
+]
 
 Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -54,13 +64,21 @@ def keep_values(compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32]
     Each mask that is in use must accept some kept value.  A mask that accepts all kept values leaves its queries, masks
     that accept the same kept values become one, and a mask that no query uses is left out.  Queries keep their numbers.
     """
+    return finish(keep_values_slices(compiled, kept))
+
+
+def keep_values_slices(
+    compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32] | None]
+) -> Slices[CompiledWorkload]:
+    """The same in slices."""
     blocks = MaskBlocks(compiled)
     used = used_masks(compiled)
     sizes = compiled.sizes.copy()
     target = np.full(len(used), -1, np.int32)
     attribute_of: list[npt.NDArray[np.int32]] = []
-    parts: list[Words] = []
-    mask_count = 0
+    # Filled attribute by attribute, so that no slice has to copy all words at once.
+    words = np.empty(len(compiled.mask_words), np.uint64)
+    mask_count = end = 0
     for attribute in range(compiled.attribute_count):
         masks = blocks.masks(attribute)
         masks = masks[used[masks]]
@@ -78,14 +96,22 @@ def keep_values(compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32]
             proper = np.flatnonzero(kernels.row_popcounts(block) < len(values))
             width = block.shape[1]
             block = block[proper]
-            label, first = kernels.merge_lists(np.arange(len(proper) + 1) * width, block.ravel())
+            yield 4 * (block.size + by_value.size)
+            label, first = yield from merge_lists_slices(np.arange(len(proper) + 1) * width, block.ravel())
             block = block[first]
             target[masks[proper]] = label + mask_count
         mask_count += len(block)
         attribute_of.append(np.full(len(block), attribute, np.int32))
-        parts.append(block)
+        words[end : end + block.size] = block.ravel()
+        end += block.size
+        yield block.size
     start, term = kernels.rewrite_items(compiled.start, compiled.term, target)
-    return _assemble(sizes, compiled.weights, start, term, attribute_of, parts)
+    yield 2 * len(term) + len(start)
+    mask_attribute = np.concatenate([np.zeros(0, np.int32), *attribute_of])
+    width = (sizes[mask_attribute].astype(np.int64) + 63) >> 6
+    offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(width)))
+    kept_words = words[:end] if 2 * end > len(words) else words[:end].copy()
+    return CompiledWorkload(sizes, compiled.weights, start, term, mask_attribute, offset, kept_words)
 
 
 def keep_queries(compiled: CompiledWorkload, queries: Indices) -> CompiledWorkload:
@@ -127,19 +153,3 @@ def keep_attributes(compiled: CompiledWorkload, attributes: Indices) -> Compiled
         compiled.mask_offset,
         compiled.mask_words,
     )
-
-
-def _assemble(
-    sizes: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.int64],
-    start: Indices,
-    term: npt.NDArray[np.int32],
-    attribute_of: list[npt.NDArray[np.int32]],
-    parts: list[Words],
-) -> CompiledWorkload:
-    """A workload from the bit matrix of each attribute."""
-    mask_attribute = np.concatenate([np.zeros(0, np.int32), *attribute_of])
-    width = ((sizes[mask_attribute].astype(np.int64) + 63) >> 6) if len(mask_attribute) else np.zeros(0, np.int64)
-    offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(width)))
-    words = np.concatenate([np.zeros(0, np.uint64), *(part.ravel() for part in parts)])
-    return CompiledWorkload(sizes, weights, start, term, mask_attribute, offset, words)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import _kernels as kernels
 from parcomp.overlap.reduce.rebuild import MaskBlocks, keep_attributes, keep_queries
 
-__all__ = ["Part", "split_by_attributes", "split_by_overlap"]
+__all__ = ["Part", "split_by_attributes", "split_by_attributes_slices", "split_by_overlap", "split_by_overlap_slices"]
 
 WORK_LIMIT = 100_000_000
 """Word operations that may be spent on the components of the query graph; about a tenth of a second."""
@@ -43,11 +44,17 @@ def split_by_attributes(compiled: CompiledWorkload) -> tuple[Part, ...]:
     Queries that constrain nothing belong to no component, so there must be none for a split; attributes that no query
     constrains belong to no part.
     """
+    return finish(split_by_attributes_slices(compiled))
+
+
+def split_by_attributes_slices(compiled: CompiledWorkload) -> Slices[tuple[Part, ...]]:
+    """The same in slices."""
     if np.any(compiled.start[1:] == compiled.start[:-1]):
         return ()
     label, count = kernels.link_by_lists(
         compiled.start, compiled.term, compiled.mask_attribute, compiled.attribute_count
     )
+    yield 2 * len(compiled.term)
     if not compiled.query_count or count == 1:
         return ()
     label_of_query = label[compiled.mask_attribute[compiled.term[compiled.start[:-1]]]]
@@ -59,6 +66,7 @@ def split_by_attributes(compiled: CompiledWorkload) -> tuple[Part, ...]:
         attributes = np.flatnonzero(label == label_of_query[queries[0]])
         smaller = keep_attributes(keep_queries(compiled, queries), attributes)
         parts.append(Part(smaller, attributes, queries))
+        yield _copying(compiled, smaller)
     return tuple(parts)
 
 
@@ -76,19 +84,18 @@ def split_by_overlap(
     queries whose masks are not linked are disjoint there.  This is near-linear in the input.  (2) Components of the
     query graph by breadth-first search on pairs, given up at ``work_limit``.  Returns no part where no split was found.
     """
-    label = _linked_masks(compiled)
+    return finish(split_by_overlap_slices(compiled, work_limit, part_limit))
+
+
+def split_by_overlap_slices(
+    compiled: CompiledWorkload, work_limit: int = WORK_LIMIT, part_limit: int = PART_LIMIT
+) -> Slices[tuple[Part, ...]]:
+    """The same in slices."""
+    label = yield from _linked_masks(compiled)
     if label is None:
-        found, count, finished = kernels.link_touching_lists(
-            compiled.start,
-            compiled.term,
-            compiled.mask_attribute,
-            compiled.mask_offset,
-            compiled.mask_words,
-            work_limit,
-        )
-        if not finished or count <= 1:
-            return ()
-        label = found
+        label = yield from _linked_queries(compiled, work_limit)
+    if label is None:
+        return ()
     totals = np.zeros(int(label.max()) + 1, np.int64)
     np.add.at(totals, label, compiled.weights)
     heaviest = int(compiled.weights.argmax())
@@ -101,16 +108,49 @@ def split_by_overlap(
     part_of[~matters[label]] = -1
     attributes = np.arange(compiled.attribute_count)
     shared = int(matters.sum()) > part_limit
-    return tuple(
-        Part(
-            keep_queries(compiled, queries), attributes, queries, not (shared and part_of[queries[0]] == part_limit - 1)
+    parts = []
+    for queries in _classes(part_of):
+        if part_of[queries[0]] >= 0:
+            last = bool(part_of[queries[0]] == part_limit - 1)
+            parts.append(Part(keep_queries(compiled, queries), attributes, queries, not (shared and last)))
+            yield _copying(compiled, parts[-1].compiled)
+    return tuple(parts)
+
+
+def _copying(compiled: CompiledWorkload, part: CompiledWorkload) -> int:
+    """The work of taking a part out of a workload."""
+    return 2 * (len(compiled.mask_attribute) + len(part.term) + len(part.mask_words))
+
+
+def _linked_queries(compiled: CompiledWorkload, work_limit: int) -> Slices[npt.NDArray[np.int64] | None]:
+    """A component label for each query from the query graph, or None where it is in one piece or takes too long."""
+    count = compiled.query_count
+    label, unreached, queue = np.full(count, -1), np.arange(count), np.empty(count, np.int64)
+    state = np.array([0, 0, count, 0])
+    spent = 0
+    while state[2] > 0:
+        work = int(
+            kernels.link_touching_lists(
+                compiled.start,
+                compiled.term,
+                compiled.mask_attribute,
+                compiled.mask_offset,
+                compiled.mask_words,
+                label,
+                unreached,
+                queue,
+                state,
+                SLICE,
+            )
         )
-        for queries in _classes(part_of)
-        if part_of[queries[0]] >= 0
-    )
+        spent += work
+        if spent > work_limit:
+            return None
+        yield work
+    return label if state[3] > 1 else None
 
 
-def _linked_masks(compiled: CompiledWorkload) -> npt.NDArray[np.int64] | None:
+def _linked_masks(compiled: CompiledWorkload) -> Slices[npt.NDArray[np.int64] | None]:
     """A component label for each query from the attribute that splits most, or None where none does."""
     if compiled.query_count < 2 or not len(compiled.term):
         return None
@@ -121,6 +161,7 @@ def _linked_masks(compiled: CompiledWorkload) -> npt.NDArray[np.int64] | None:
     for attribute in np.flatnonzero(constrained == compiled.query_count).tolist():
         masks = blocks.masks(attribute)
         by_value = kernels.transpose_bits(blocks.block(attribute, masks), int(compiled.sizes[attribute]))
+        yield 8 * by_value.size
         label_of_mask, _ = kernels.link_columns(by_value, len(masks))
         on_attribute = compiled.term[compiled.mask_attribute[compiled.term] == attribute]
         found, label = np.unique(label_of_mask[on_attribute - masks[0]], return_inverse=True)

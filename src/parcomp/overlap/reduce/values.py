@@ -14,32 +14,60 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import _kernels as kernels
-from parcomp.overlap.reduce.rebuild import MaskBlocks, keep_values, used_masks
+from parcomp.overlap.reduce.lists import merge_lists_slices
+from parcomp.overlap.reduce.rebuild import MaskBlocks, keep_values_slices, used_masks
 from parcomp.overlap.reduce.reduction import Reduction, kept_values, unchanged
 
-__all__ = ["drop_dominated_values", "merge_values"]
+__all__ = [
+    "WORK_LIMIT",
+    "drop_dominated_slices",
+    "drop_dominated_values",
+    "merge_values",
+    "merge_values_slices",
+]
 
 WORK_LIMIT = 300_000_000
-"""Operations that one pass over all attributes may spend on dominated values; less than a second."""
+"""Operations that one pass over all attributes may spend on equal or on dominated values; about a second."""
+
+_READING = 4
+"""Reading the masks of large attributes may take so many times that limit."""
+
+_SMALL = 1 << 14
+"""Attributes of up to so many values are looked at whatever the limit."""
 
 Table = npt.NDArray[np.int32]
-Standing = Callable[[npt.NDArray[np.uint64], int], npt.NDArray[np.int64]]
+Standing = Callable[[npt.NDArray[np.uint64], int], Slices[npt.NDArray[np.int64] | None]]
 
 
-def merge_values(compiled: CompiledWorkload) -> Reduction:
+def merge_values(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Reduction:
     """Keep one of the values of an attribute that are accepted by exactly the same masks in use.
 
     Exact: replacing a value of a row by one that the same masks accept changes which queries the row satisfies in
-    no way, so the rows over the kept values attain every weight that any row attains.
+    no way, so the rows over the kept values attain every weight that any row attains.  Keeping equal values is harmless
+    too: large attributes are left as they are once ``work_limit`` is used up.
     """
+    return finish(merge_values_slices(compiled, work_limit))
 
-    def first_equal(block: npt.NDArray[np.uint64], size: int) -> npt.NDArray[np.int64]:
+
+def merge_values_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
+    """The same in slices."""
+    left = work_limit
+
+    def first_equal(block: npt.NDArray[np.uint64], size: int) -> Slices[npt.NDArray[np.int64] | None]:
+        nonlocal left
+        if size > _SMALL:
+            # The masks are turned to values, and each value is looked up.
+            work = 8 * block.size + 12 * size
+            if work > left:
+                return None
+            left -= work
         by_value = kernels.transpose_bits(block, size)
-        label, first = kernels.merge_lists(np.arange(size + 1) * by_value.shape[1], by_value.ravel())
-        representative: npt.NDArray[np.int64] = first[label].astype(np.int64)
-        return representative
+        yield 4 * (block.size + by_value.size)
+        label, first = yield from merge_lists_slices(np.arange(size + 1) * by_value.shape[1], by_value.ravel())
+        return first[label].astype(np.int64)
 
     return _replace_values(compiled, first_equal)
 
@@ -51,33 +79,58 @@ def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIM
     dominator, so every query satisfied before is satisfied after, and the weight does not fall.  Do so on each
     attribute: some heaviest row has kept values only. A dominator is always itself kept, so the replacement never leads
     in circles; of equal values the first stays. Keeping a dominated value is harmless, so the search for dominators may
-    stop: ``work_limit`` operations, shared evenly by the values.
+    stop: ``work_limit`` operations, shared evenly by the values, and large attributes that would take too long even to
+    read are left as they are.
 
     Of interval masks at most as many values stay as there are masks: the values that stay are each the first of some
     interval.
     """
-    row_limit = max(64, work_limit // max(1, int(compiled.sizes.sum(dtype=np.int64))))
+    return finish(drop_dominated_slices(compiled, work_limit))
 
-    def dominator(block: npt.NDArray[np.uint64], size: int) -> npt.NDArray[np.int64]:
+
+def drop_dominated_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
+    """The same in slices."""
+    row_limit = max(64, work_limit // max(1, int(compiled.sizes.sum(dtype=np.int64))))
+    readable = _READING * work_limit
+
+    def dominator(block: npt.NDArray[np.uint64], size: int) -> Slices[npt.NDArray[np.int64] | None]:
+        nonlocal readable
         acceptance = kernels.row_popcounts(block)
+        yield block.size
+        if size > _SMALL:
+            # The masks of each value are read, and entered among those of other values if it is kept.
+            reading = 3 * int(acceptance.sum())
+            if reading > readable:
+                return None
+            readable -= reading
         by_value = kernels.transpose_bits(block[np.argsort(acceptance, kind="stable")], size)
+        yield 4 * (block.size + by_value.size)
         accepted_by = kernels.row_popcounts(by_value)
         best = int(accepted_by.argmax())
         if accepted_by[best] == len(block):
             return np.full(size, best, np.int64)
         order = np.argsort(-accepted_by, kind="stable")
-        container: npt.NDArray[np.int64] = kernels.maximal_rows(by_value, len(block), order, row_limit)
+        yield 8 * size
+        container, kept = np.arange(size), np.empty(size, np.int64)
+        front = np.zeros(((size + 255) >> 8, len(block), 4), np.uint64)
+        counts = np.zeros(len(block), np.int64)
+        done = count = 0
+        while done < size:
+            done, count, work = kernels.maximal_rows(
+                by_value, order, row_limit, container, kept, front, counts, done, count, SLICE
+            )
+            yield int(work)
         return container
 
     return _replace_values(compiled, dominator)
 
 
-def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Reduction:
+def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Slices[Reduction]:
     """Replace each value by the one that stands for it, which must stand for itself.
 
     ``standing(block, size)`` gives the representative of each value of an attribute with ``size`` values, where
-    ``block`` has the masks in use. A mask in use stays non-empty: it accepts some value, hence also the kept value that
-    stands for that one.
+    ``block`` has the masks in use, or None if each stands for itself.  A mask in use stays non-empty: it accepts some
+    value, hence also the kept value that stands for that one.
     """
     blocks = MaskBlocks(compiled)
     used = used_masks(compiled)
@@ -87,19 +140,21 @@ def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Reduction
         size = int(compiled.sizes[attribute])
         masks = blocks.masks(attribute)
         masks = masks[used[masks]]
-        if size == 1:
-            stands = np.zeros(1, np.int64)
-        elif not len(masks):
+        stands: npt.NDArray[np.int64] | None = None
+        if size > 1:
             stands = np.zeros(size, np.int64)
-        else:
-            stands = standing(blocks.block(attribute, masks), size)
-        stays = stands == np.arange(size)
-        if stays.all():
+            if len(masks):
+                stands = yield from standing(blocks.block(attribute, masks), size)
+        stays = None if stands is None else stands == np.arange(size)
+        if stands is None or stays is None or stays.all():
             kept.append(None)
             target.append(None)
             continue
         kept.append(np.flatnonzero(stays).astype(np.int32))
         target.append((np.cumsum(stays) - 1)[stands].astype(np.int32))
+        yield 4 * size
     if all(values is None for values in kept):
         return unchanged(compiled)
-    return kept_values(compiled, keep_values(compiled, kept), kept, target)
+    reduced = yield from keep_values_slices(compiled, kept)
+    yield len(reduced.mask_words)
+    return kept_values(compiled, reduced, kept, target)
