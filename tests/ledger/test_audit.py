@@ -120,7 +120,7 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
     domain = Domain({f"a{number}": Integer(0, 9) for number in range(8)})
     queries = [
         domain.query({name: randomness.sample(range(10), 7) for name in randomness.sample(domain.names, 4)})
-        for _ in range(40)
+        for _ in range(30)
     ]
     spent = [(Statement("count", Condition.of(query)), 1) for query in queries]
     loose = Binding.of("d", "1", domain, PURE, 1000)

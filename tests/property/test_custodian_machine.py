@@ -164,5 +164,5 @@ class CustodianMachine(RuleBasedStateMachine):
 
 TestCustodianMachine = CustodianMachine.TestCase
 TestCustodianMachine.settings = settings(
-    max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )
