@@ -117,14 +117,14 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
     monkeypatch.setattr("parcomp.ledger.audit._FIRST_WORK", 1)
     monkeypatch.setattr("parcomp.ledger.audit._PROVEN_CHARGES", 0)
     randomness = random.Random(5)
-    domain = Domain({f"a{number}": Integer(0, 9) for number in range(8)})
+    domain = Domain({f"a{number}": Integer(0, 9) for number in range(12)})
     queries = [
-        domain.query({name: randomness.sample(range(10), 7) for name in randomness.sample(domain.names, 4)})
-        for _ in range(30)
+        domain.query({name: randomness.sample(range(10), 6) for name in randomness.sample(domain.names, 5)})
+        for _ in range(70)
     ]
     spent = [(Statement("count", Condition.of(query)), 1) for query in queries]
     loose = Binding.of("d", "1", domain, PURE, 1000)
-    entries = [entry_of(asked, units, 40) for asked, units in spent]
+    entries = [entry_of(asked, units, 70) for asked, units in spent]
     quick = audit(chained(loose, entries), loose, domain, time_limit=0.0)
     gamma = round(max_overlap(Workload(domain, queries), time_limit=120.0).upper)
     assert quick.ok
