@@ -46,7 +46,7 @@ demo: $(STAMP) ## see what Parcomp does, on a small example
 	@$(BIN)/parcomp demo
 
 test: check java ## run the checks, then all tests and doctests
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # Only the tests on Spark need it, and they say so if it is missing.
 java:
