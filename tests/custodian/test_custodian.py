@@ -119,11 +119,22 @@ def test_a_batch_is_all_or_nothing(custodian):
     assert quoted.fits
     assert quoted.adds == 0.4
     answers = custodian.ask_batch([MEN, YOUNG, MEN], epsilon=["0.5", "0.4", "0.2"])
-    assert [answer.charge for answer in answers] in ([2, 3, 2], [3, 2, 3])
+    assert [answer.charge for answer in answers] == [2, 3, 2]
     assert [answer.cost for answer in answers] == [0.5, 0.4, 0]
     assert answers[0].value == answers[2].value
     batches = {charge.batch for charge in custodian.charges()[1:]}
     assert len(batches) == 1
+    assert custodian.balance().loss == 1
+
+
+def test_equal_statements_of_a_batch_are_quoted_as_they_are_charged(custodian):
+    """The dearest of them is charged, wherever it stands: the first one is told its cost, the others are free."""
+    statements, costs = [WOMEN, YOUNG, WOMEN], ["0.1", "0.4", "0.6"]
+    quoted = custodian.quote_batch(statements, epsilon=costs)
+    assert [(quote.cost, quote.cached) for quote in quoted.quotes] == [(0.6, False), (0.4, False), (0.6, True)]
+    assert (quoted.adds, quoted.fits) == (1, True)
+    answers = custodian.ask_batch(statements, epsilon=costs)
+    assert [answer.cost for answer in answers] == [0.6, 0.4, 0]
     assert custodian.balance().loss == 1
 
 

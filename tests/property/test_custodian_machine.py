@@ -136,7 +136,7 @@ class CustodianMachine(RuleBasedStateMachine):
                 charges.append((statement, cost, analyst))
         admissible = charges == self.charged or self.fits(charges, analyst)
         sqls, amounts = [sql_of(one) for one, _ in batch], [cost / 10 for _, cost in batch]
-        assert self.custodian.quote_batch(sqls, epsilon=amounts, analyst=analyst).fits or not admissible
+        assert self.custodian.quote_batch(sqls, epsilon=amounts, analyst=analyst).fits == admissible
         try:
             self.custodian.ask_batch(sqls, epsilon=amounts, analyst=analyst)
         except RefusedError:

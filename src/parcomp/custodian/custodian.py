@@ -237,13 +237,10 @@ class Custodian:
         return paid
 
     def _due(self, asked: Asked) -> list[tuple[Release, Decision]]:
-        """What is to be charged, each statement once at the highest cost that it is asked at; all of it fits."""
-        dearest: dict[str, Release] = {}
-        for release in sorted(asked.releases, key=lambda release: release.units):
-            dearest[release.statement.text] = release
+        """What is to be charged; all of it fits."""
         due = []
         with self._books.supposing():
-            for text, release in dearest.items():
+            for text, release in asked.dearest.items():
                 expense = expense_of(release)
                 if expense.query.is_contradiction or self._books.bought(text, release.units) is not None:
                     continue

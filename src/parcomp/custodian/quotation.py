@@ -12,10 +12,14 @@ __all__ = ["quote_all", "refusal"]
 
 
 def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
-    """A quote for each statement as if those before it had been paid for, and for all together."""
-    before, quotes = books.dataset.loss, []
+    """A quote for each statement as if those before it had been paid for, and for all together.
+
+    Equal statements in a batch are charged once, with the dearest of them: the first one is quoted at its cost, and the
+    others are free.
+    """
+    before, quotes, dearest = books.dataset.loss, [], asked.dearest
     with books.supposing():
-        for release in asked.releases:
+        for release in (dearest[one.statement.text] for one in asked.releases):
             decision = books.decide(asked.analyst, expense_of(release))
             cached = books.bought(release.statement.text, release.units) is not None
             free = cached or release.statement.query.is_contradiction

@@ -45,6 +45,16 @@ class Asked:
     releases: tuple[Release, ...]
     body_digest: str
 
+    @property
+    def dearest(self) -> dict[str, Release]:
+        """Each statement once, by its text, at the highest cost that it is asked at: what is charged for it, if any."""
+        dearest: dict[str, Release] = {}
+        for release in self.releases:
+            known = dearest.setdefault(release.statement.text, release)
+            if release.units > known.units:
+                dearest[release.statement.text] = release
+        return dearest
+
 
 def read_request(settings: Settings, analyst: str, statements: Sequence[str | Statement], costs: Costs) -> Asked:
     """The request, if it can be asked of this dataset."""
