@@ -15,6 +15,7 @@ slot_base + first[query_at + q + 1]]`` relative to ``slot_base``; its multiplier
 ``home[i, q]``, kept only where a proof is recorded (its second dimension is empty otherwise), names for a query of
 the workload that is no longer in the level one of its terms: one that accepts all live values if every row of the
 level satisfies the query, one that rejects them all if no row does, and -1 if the query is not counted.
+``sifted[i, a]`` is how many slots the attribute had when dominated values were last dropped.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from numba import njit
 
 __all__ = [
     "BITS_END",
+    "BOUND",
     "BRANCH",
     "COMMITTED",
     "DEAD",
@@ -37,6 +39,7 @@ __all__ = [
     "QUERIES",
     "QUERY_AT",
     "QUERY_END",
+    "RESTS",
     "SLOT_BASE",
     "SLOT_END",
     "VALUE_END",
@@ -53,10 +56,10 @@ __all__ = [
 ]
 
 # Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
-# the level's region starts in the query and slot arrays, where it ends in each array, and the attribute being
-# branched on (or -1).
-COMMITTED, QUERIES, QUERY_AT, SLOT_BASE, BITS_END, VALUE_END, SLOT_END, QUERY_END, BRANCH = range(9)
-HEAD = 9
+# the level's region starts in the query and slot arrays, where it ends in each array, the attribute being branched on
+# (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do.
+COMMITTED, QUERIES, QUERY_AT, SLOT_BASE, BITS_END, VALUE_END, SLOT_END, QUERY_END, BRANCH, BOUND, RESTS = range(11)
+HEAD = 11
 
 # How many of the best values of an attribute the float rounds look at.
 POOL = 64
@@ -92,6 +95,7 @@ class Levels(NamedTuple):
     weight: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
     home: npt.NDArray[np.int32]
+    sifted: npt.NDArray[np.int64]
 
 
 class Scratch(NamedTuple):
@@ -219,7 +223,9 @@ def copy_level(levels, source, target, scratch, extent):
     levels.head[target, SLOT_END] = slot_end
     levels.head[target, QUERY_END] = query_end + queries + 1
     levels.head[target, BRANCH] = -1
+    levels.head[target, RESTS] = 0
     levels.home[target] = levels.home[source]
+    levels.sifted[target] = levels.sifted[source]
     index_slots(levels, target)
 
 
@@ -242,32 +248,48 @@ def _keep_slots(levels, level, a, slot_flag):
     """Drop the flagged slots of an attribute; slots only ever move towards the front, so this works in place."""
     n = levels.count[level, a]
     slot_at = levels.slot_at[level, a]
-    stride = levels.stride[level, a]
-    bits_at = levels.bits_at[level, a]
     base = levels.head[level, SLOT_BASE]
+    slots = levels.slots[level, a]
+    moved = np.zeros(256, np.uint16)
     size = 0
-    for k in range(levels.slots[level, a]):
-        if slot_flag[slot_at - base + k]:
+    for g in range((slots + 7) >> 3):
+        # ``moved`` is what a byte of this group becomes, from bit ``size & 7`` of byte ``size >> 3`` on.
+        first = size
+        for k in range(8 * g, min(8 * g + 8, slots)):
+            half = 1 << (k & 7)
+            stays = not slot_flag[slot_at - base + k]
+            term = np.uint16(1 << (size - 8 * (first >> 3))) if stays else np.uint16(0)
+            for i in range(half):
+                moved[half + i] = moved[i] | term
+            if stays:
+                levels.slot_query[slot_at + size] = levels.slot_query[slot_at + k]
+                levels.slot_term[slot_at + size] = levels.slot_term[slot_at + k]
+                levels.multiplier[slot_at + size] = levels.multiplier[slot_at + k]
+                size += 1
+        if first == 8 * g and size == min(8 * g + 8, slots):
             continue
-        if size != k:
-            levels.slot_query[slot_at + size] = levels.slot_query[slot_at + k]
-            levels.slot_term[slot_at + size] = levels.slot_term[slot_at + k]
-            levels.multiplier[slot_at + size] = levels.multiplier[slot_at + k]
-            source = bits_at + (k >> 3) * stride
-            target = bits_at + (size >> 3) * stride
-            down = np.uint8(k & 7)
-            up = np.uint8(size & 7)
-            clear = np.uint8(255 - (1 << (size & 7)))
-            for j in range(n):
-                bit = (levels.bits[source + j] >> down) & np.uint8(1)
-                levels.bits[target + j] = (levels.bits[target + j] & clear) | np.uint8(bit << up)
-        size += 1
-    if size & 7:
-        mask = np.uint8((1 << (size & 7)) - 1)
-        target = bits_at + (size >> 3) * stride
-        for j in range(n):
-            levels.bits[target + j] &= mask
+        # No byte is written before it is read: group g ends up in bytes up to g, and the spill is no later either.
+        _move_bytes(levels, level, a, g, first, size, moved, n)
     levels.slots[level, a] = size
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _move_bytes(levels, level, a, g, first, end, moved, n):
+    """Write the bits of byte column ``g`` that stay to the bits ``first`` to ``end`` of each value."""
+    stride = levels.stride[level, a]
+    source = levels.bits_at[level, a] + g * stride
+    target = levels.bits_at[level, a] + (first >> 3) * stride
+    if first & 7 == 0:
+        for j in range(n):
+            levels.bits[target + j] = np.uint8(moved[levels.bits[source + j]])
+    elif end <= (first | 7) + 1:
+        for j in range(n):
+            levels.bits[target + j] |= np.uint8(moved[levels.bits[source + j]])
+    else:
+        for j in range(n):
+            pair = moved[levels.bits[source + j]]
+            levels.bits[target + j] |= np.uint8(pair & np.uint16(255))
+            levels.bits[target + stride + j] = np.uint8(pair >> np.uint16(8))
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

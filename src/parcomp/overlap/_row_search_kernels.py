@@ -31,7 +31,7 @@ HARD = 12.0
 # A query that misses so many further terms that its factor is below this adds nothing to any score.
 NEGLIGIBLE = 1e-4
 # Above so many (value, mask) additions, values are first filtered by whole words.
-EXPANSION_LIMIT = 1 << 17
+EXPANSION_LIMIT = 1 << 13
 
 
 @njit(cache=True, nogil=True)

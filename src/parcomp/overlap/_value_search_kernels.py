@@ -18,13 +18,17 @@ import numpy as np
 from numba import njit
 
 from parcomp.overlap._branching_kernels import choose_branch, enforce, work_of_trying
+from parcomp.overlap._dominance_kernels import drop_dominated
 from parcomp.overlap._level_kernels import (
+    BITS_END,
+    BOUND,
     BRANCH,
     COMMITTED,
     DEAD,
     FORCED,
     QUERIES,
     QUERY_AT,
+    RESTS,
     SLOT_BASE,
     WHOLE,
     accepts,
@@ -269,13 +273,33 @@ def _close(levels, state, log, vector):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _decides(levels, level, a):
+    """Whether some slot of attribute ``a`` accepts all live values or none."""
+    slots = levels.slots[level, a]
+    for g in range((slots + 7) >> 3):
+        at = levels.bits_at[level, a] + g * levels.stride[level, a]
+        every = np.uint8(255)
+        some = np.uint8(0)
+        for j in range(levels.count[level, a]):
+            every &= levels.bits[at + j]
+            some |= levels.bits[at + j]
+        if every or some != np.uint8((1 << min(8, slots - 8 * g)) - 1):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
     """Bound a level once and drop what cannot reach the target; True if nothing remains.
 
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
     the multipliers are improved.
+
+    A level that comes back from a branching on values has lost one of them, and its bound is known.  It is bounded
+    anew only if the branch took longer than that, or if what remains decides queries.
     """
     shift = state[SHIFT]
+    need = (state[TARGET] + 1) << shift
     tracing = levels.home.shape[1] > 0
     if state[STAGE] == FRESH:
         state[NODES] += 1
@@ -283,9 +307,15 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
         for a in range(levels.count.shape[1]):
             if levels.slots[level, a] and levels.count[level, a] == 0:
                 return _close(levels, state, log, -1)
+        if state[WORK] < levels.head[level, RESTS] and not _decides(levels, level, levels.head[level, BRANCH]):
+            if levels.head[level, BOUND] < need:
+                vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
+                return _close(levels, state, log, vector)
+            state[STAGE] = BOUNDED
+            return False
+        levels.head[level, RESTS] = state[WORK]
         state[WORK] += simplify(levels, level, scratch)
         state[STAGE] = SIMPLE
-    need = (state[TARGET] + 1) << shift
     total, spent = score_level(levels, level, scratch)
     state[WORK] += spent
     bound = total + (levels.head[level, COMMITTED] << shift)
@@ -317,13 +347,24 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
     if flagged and not enforce(levels, level, scratch):
         scratch.query_flag[: levels.head[level, QUERIES]] = 0
         return _close(levels, state, log, -1)
+    slots = levels.slots[level].sum()
     if flagged or dropped:
         state[WORK] += simplify(levels, level, scratch)
     if flagged or levels.head[level, QUERIES] == 0:
         return False
     if state[STAGE] == IMPROVED:
-        state[SLACK] = slack
-        state[STAGE] = BOUNDED
+        if not tracing:
+            # The format of proofs has no step for this.
+            dominated, spent = drop_dominated(levels, level, scratch)
+            state[WORK] += spent
+            if dominated:
+                state[WORK] += simplify(levels, level, scratch)
+        if levels.slots[level].sum() == slots:
+            # The multipliers are those of the bound, and the next look at the level may rely on it for as long again.
+            state[SLACK] = slack
+            levels.head[level, BOUND] = bound
+            levels.head[level, RESTS] = 2 * state[WORK] - levels.head[level, RESTS]
+            state[STAGE] = BOUNDED
         return False
     state[STAGE] = IMPROVED
     if dropped:
@@ -353,8 +394,10 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
         a, q, spent = choose_branch(levels, level, scratch, state[SHIFT], hot, cold, unit, tries)
         state[WORK] += spent
     copy_level(levels, level, level + 1, scratch, WHOLE)
+    state[WORK] += (levels.head[level + 1, BITS_END] - levels.head[level, BITS_END]) >> 2
     levels.head[level, BRANCH] = a
     if q >= 0:
+        levels.head[level, RESTS] = 0
         if tracing:
             _log(log, state, QUERY)
             _log(log, state, levels.query[levels.head[level, QUERY_AT] + q])
@@ -378,9 +421,13 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
     scratch.kept[0] = best
     keep_values(levels, level + 1, a, scratch.kept, 1)
     size = 0
+    second = np.int64(0)
     for j in range(n):
         scratch.kept[size] = j
         size += j != best
+        if j != best:
+            second = max(second, levels.score[at + j])
+    levels.head[level, BOUND] -= levels.score[at + best] - second
     keep_values(levels, level, a, scratch.kept, size)
     return True
 

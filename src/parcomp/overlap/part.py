@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from operator import methodcaller
 from typing import TypeVar
 
 import numpy as np
@@ -34,8 +33,12 @@ _ENUMERATION_WORK = 1 << 20
 _HEAD_START = 1 << 23
 """Value search joins the search by the query graph once that is set up, or has spent this much work."""
 
-_ROW_SHARE, _ROW_WORK = 4, 1 << 29
+_ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
+
+_PATIENCE, _LAGGING = 1 << 28, 3
+"""A search that has not lowered the upper end for this much work of its own, while another did so last, gets one part
+in 2 to the second number of the work: searches wait for each other, and one on the wrong track may be much slower."""
 
 _PARALLEL_WORK = 1 << 22
 """From this much work in a slice on, two searches run on two threads; their kernels release the interpreter's lock."""
@@ -105,6 +108,8 @@ class PartSearch:
         values_wanted = Strategy.VALUE_SEARCH in chosen
         settled = False
         spent = spent_on_rows = 0
+        leader: Search | None = None
+        in_vain: dict[Search, int] = {}
         with ThreadPoolExecutor(max_workers=2) as pool:
             while not self.done:
                 work = yield
@@ -115,22 +120,28 @@ class PartSearch:
                     if not settled:
                         values_wanted = False
                         searches.append(ValueSearch(compiled, self.lower, self.row))
-                active: list[Search | RowSearch] = [search for search in searches if not search.done]
-                if not active:
+                if all(search.done for search in searches):
                     if not values_wanted:
                         return
                     values_wanted = False
                     searches.append(ValueSearch(compiled, self.lower, self.row))
-                    active.append(searches[-1])
+                amounts: dict[Search | RowSearch, int] = {}
+                for search in searches:
+                    if not search.done:
+                        lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
+                        amounts[search] = work >> _LAGGING if lags else work
+                        in_vain[search] = in_vain.get(search, 0) + amounts[search]
                 if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
-                    active.append(rows)
+                    amounts[rows] = work
                     spent_on_rows += work
-                each = pool.map if len(active) > 1 and work >= _PARALLEL_WORK else map
-                list(each(methodcaller("advance", work), active))
+                each = pool.map if len(amounts) > 1 and work >= _PARALLEL_WORK else map
+                list(each(_advance, amounts.keys(), amounts.values()))
                 spent += work
                 if rows is not None:
                     self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
                 for search in searches:
+                    if search.upper < self.upper:
+                        leader, in_vain[search] = search, 0
                     self._found(search.lower, search.row, search.upper, search.strategy)
                 for search in searches:
                     search.learn(self.lower, self.row, self.upper)
@@ -141,6 +152,10 @@ class PartSearch:
         if upper < self.upper:
             self.upper = upper
             self.closed_by = by
+
+
+def _advance(search: Search | RowSearch, work: int) -> None:
+    search.advance(work)
 
 
 def _paced(slices: Slices[Result], work: int) -> Generator[None, int, Result]:

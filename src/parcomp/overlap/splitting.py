@@ -167,6 +167,7 @@ def load_levels_slices(
         weight=compiled.weights[constrained],
         first=np.zeros(len(constrained) + 1, np.int64),
         home=np.full((1, compiled.query_count if traced else 0), -1, np.int32),
+        sifted=slots[None].copy(),
     )
     index_slots(levels, 0)
     return levels
