@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap._level_kernels import OUT
 from parcomp.overlap.value_proof import prove_upper
 from parcomp.overlap.value_search import ValueSearch
 
@@ -169,6 +170,47 @@ def test_larger_workloads_agree_with_the_pairwise_product() -> None:
         compiled = compile_queries([5] * 5, queries, g.integers(1, 4, 120))
         search = check_solve(compiled, 3000, heaviest(compiled))
         assert search.nodes > 1
+
+
+def most_common(sizes: Sequence[int], queries: Sequence[Mapping[int, npt.ArrayLike]]) -> int:
+    """The maximum overlap of up to 64 queries, by the queries that each value accepts."""
+    accepted = [np.zeros(size, np.uint64) for size in sizes]
+    for a, size in enumerate(sizes):
+        for q, query in enumerate(queries):
+            accepted[a][np.asarray(query.get(a, range(size)), np.int64)] |= np.uint64(1 << q)
+    best = 0
+    for values in itertools.product(*accepted[:-2]):
+        pair = np.unique(np.bitwise_and.reduce(values) & accepted[-2])
+        counts = np.bitwise_count(pair)
+        for common in pair[np.argsort(-counts.astype(int))]:
+            if np.bitwise_count(common) <= best:
+                break
+            best = max(best, int(np.bitwise_count(common & accepted[-1]).max()))
+    return best
+
+
+def test_large_attributes_that_bound_little() -> None:
+    """Where they are set aside and brought back, every pause brackets the truth and the end meets it."""
+    set_aside = 0
+    for seed in range(40):
+        g = np.random.default_rng(seed)
+        sizes = [8, 7, 6, 5000, 4000]
+        queries = []
+        for _ in range(60):
+            query = {}
+            for a, size in enumerate(sizes):
+                accepted = np.flatnonzero(g.random(size) < (g.uniform(0.5, 1) if size > 8 else g.uniform(0.2, 0.6)))
+                if g.random() < 0.7 and len(accepted):
+                    query[a] = accepted
+            queries.append(query)
+        truth = most_common(sizes, queries)
+        search = ValueSearch(compile_queries(sizes, queries, [1] * len(queries)))
+        while not search.done:
+            search.advance(1)
+            assert search.lower <= truth <= search.upper
+            set_aside += search._ready and bool(search._levels.aside[:, :, OUT].any())
+        assert search.lower == truth
+    assert set_aside > 1000
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from numba import njit
 from parcomp.overlap._level_kernels import (
     COMMITTED,
     DEAD,
+    DEMANDED,
     FORCED,
     POOL,
     POOLED,
@@ -59,6 +60,7 @@ def enforce(levels, level, scratch):
     for q in range(levels.head[level, QUERIES]):
         if scratch.query_flag[q] == FORCED:
             scratch.query_flag[q] = 0
+            levels.counted[level, levels.query[levels.head[level, QUERY_AT] + q]] = DEMANDED
     return fits
 
 

@@ -15,7 +15,9 @@ slot_base + first[query_at + q + 1]]`` relative to ``slot_base``; its multiplier
 ``home[i, q]``, kept only where a proof is recorded (its second dimension is empty otherwise), names for a query of
 the workload that is no longer in the level one of its terms: one that accepts all live values if every row of the
 level satisfies the query, one that rejects them all if no row does, and -1 if the query is not counted.
-``sifted[i, a]`` is how many slots the attribute had when dominated values were last dropped.
+``sifted[i, a]`` is how many slots the attribute had when dominated values were last dropped.  ``counted[i, q]`` says of
+each query of the workload whether rows of the level count it, and whether all of them must satisfy it.  ``aside[i, a]``
+describes an attribute that the level leaves out (:mod:`parcomp.overlap._aside_kernels`).
 """
 
 from __future__ import annotations
@@ -27,13 +29,30 @@ import numpy.typing as npt
 from numba import njit
 
 __all__ = [
+    "ASIDE",
     "BITS_END",
+    "BORN",
     "BOUND",
     "BRANCH",
     "COMMITTED",
+    "COMPLETE",
+    "COUNTED",
     "DEAD",
+    "DEMANDED",
+    "DUE",
     "FORCED",
     "HEAD",
+    "KEPT_BITS",
+    "KEPT_COUNT",
+    "KEPT_SLOTS",
+    "KEPT_SLOT_AT",
+    "KEPT_STRIDE",
+    "KEPT_VALUES",
+    "NOT_COUNTED",
+    "OUT",
+    "OWN_BITS",
+    "OWN_SLOTS",
+    "OWN_VALUES",
     "POOL",
     "POOLED",
     "QUERIES",
@@ -48,18 +67,33 @@ __all__ = [
     "Scratch",
     "accepts",
     "copy_level",
+    "drop_slots",
     "fill_attribute",
     "has_room",
     "index_slots",
+    "keep_slots",
     "keep_values",
     "simplify",
 ]
 
 # Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
 # the level's region starts in the query and slot arrays, where it ends in each array, the attribute being branched on
-# (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do.
+# (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do; for
+# attributes set aside, the work counters when the level was made and when one is due back, and whether all must stay.
 COMMITTED, QUERIES, QUERY_AT, SLOT_BASE, BITS_END, VALUE_END, SLOT_END, QUERY_END, BRANCH, BOUND, RESTS = range(11)
-HEAD = 11
+BORN, DUE, COMPLETE = range(11, 14)
+HEAD = 14
+
+# Columns of ``Levels.aside``: whether the attribute is set aside, the place of its values and slots (no values: none is
+# kept), and the room that bringing it back took at this level (-1: none).
+OUT, KEPT_COUNT, KEPT_STRIDE, KEPT_BITS, KEPT_VALUES, KEPT_SLOTS, KEPT_SLOT_AT = range(7)
+OWN_BITS, OWN_VALUES, OWN_SLOTS = range(7, 10)
+ASIDE = 10
+
+# What ``Levels.counted`` says of a query.
+NOT_COUNTED = np.uint8(0)
+COUNTED = np.uint8(1)
+DEMANDED = np.uint8(2)
 
 # How many of the best values of an attribute the float rounds look at.
 POOL = 64
@@ -96,6 +130,8 @@ class Levels(NamedTuple):
     first: npt.NDArray[np.int64]
     home: npt.NDArray[np.int32]
     sifted: npt.NDArray[np.int64]
+    counted: npt.NDArray[np.uint8]
+    aside: npt.NDArray[np.int64]
 
 
 class Scratch(NamedTuple):
@@ -224,8 +260,16 @@ def copy_level(levels, source, target, scratch, extent):
     levels.head[target, QUERY_END] = query_end + queries + 1
     levels.head[target, BRANCH] = -1
     levels.head[target, RESTS] = 0
+    levels.head[target, COMPLETE] = 0
     levels.home[target] = levels.home[source]
     levels.sifted[target] = levels.sifted[source]
+    levels.counted[target] = levels.counted[source]
+    for a in range(levels.count.shape[1]):
+        if levels.aside[source, a, OUT]:
+            levels.aside[target, a] = levels.aside[source, a]
+        else:
+            levels.aside[target, a] = 0
+        levels.aside[target, a, OWN_BITS] = -1
     index_slots(levels, target)
 
 
@@ -244,7 +288,7 @@ def keep_values(levels, level, a, kept, size):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _keep_slots(levels, level, a, slot_flag):
+def keep_slots(levels, level, a, slot_flag):
     """Drop the flagged slots of an attribute; slots only ever move towards the front, so this works in place."""
     n = levels.count[level, a]
     slot_at = levels.slot_at[level, a]
@@ -334,8 +378,24 @@ def simplify(levels, level, scratch):
     for q in range(queries):
         if flag[q] == DEAD:
             changed = True
-    if not changed:
-        return work
+    if changed:
+        work += drop_slots(levels, level, scratch)
+    return work
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def drop_slots(levels, level, scratch):
+    """Drop the slots of ``slot_flag``, which constrain nothing, and the dead queries; the work done.
+
+    The multiplier of a slot moves to the query's other slots, and a query without slots is committed.
+    """
+    base = levels.head[level, SLOT_BASE]
+    query_at = levels.head[level, QUERY_AT]
+    queries = levels.head[level, QUERIES]
+    flag = scratch.query_flag
+    drop = scratch.slot_flag
+    tracing = levels.home.shape[1] > 0
+    work = np.int64(0)
     # Renumber the queries that stay; ``kept`` maps old numbers to new ones.
     size = 0
     for q in range(queries):
@@ -346,6 +406,8 @@ def simplify(levels, level, scratch):
         stay = 0
         dead = flag[q] == DEAD
         flag[q] = 0
+        if dead:
+            levels.counted[level, levels.query[query_at + q]] = NOT_COUNTED
         for i in range(begin, end):
             s = levels.slot_of[i]
             if dead:
@@ -373,7 +435,7 @@ def simplify(levels, level, scratch):
     for a in range(levels.count.shape[1]):
         slots = levels.slots[level, a]
         if slots:
-            _keep_slots(levels, level, a, drop)
+            keep_slots(levels, level, a, drop)
             slots = levels.slots[level, a]
             if slots == 0:
                 levels.row[level, a] = levels.value[levels.value_at[level, a]]
@@ -397,7 +459,7 @@ def accepts(levels, level, a, slot, position):
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def has_room(levels, level):
-    """Whether two copies of the level would fit: a probe needs its pooled values and a child of them."""
+    """Whether what a step needs would fit: a probe its pooled values and a child of them, and what is set aside."""
     if level + 2 >= levels.head.shape[0]:
         return False
     bits = np.int64(0)
@@ -405,11 +467,19 @@ def has_room(levels, level):
     for a in range(levels.count.shape[1]):
         bits += levels.count[level, a] * ((levels.slots[level, a] + 7) >> 3)
         values += levels.count[level, a]
-    slots = levels.head[level, SLOT_END] - levels.head[level, SLOT_BASE]
-    queries = levels.head[level, QUERIES] + 1
+    bits *= 2
+    values *= 2
+    slots = 2 * (levels.head[level, SLOT_END] - levels.head[level, SLOT_BASE])
+    queries = 2 * (levels.head[level, QUERIES] + 1)
+    for a in range(levels.count.shape[1]):
+        if levels.aside[level, a, OUT]:
+            bits += levels.aside[level, a, KEPT_COUNT] * ((levels.aside[level, a, KEPT_SLOTS] + 7) >> 3)
+            values += levels.aside[level, a, KEPT_COUNT]
+            slots += levels.aside[level, a, KEPT_SLOTS]
+            queries += levels.aside[level, a, KEPT_SLOTS]
     return (
-        levels.head[level, BITS_END] + 2 * bits <= len(levels.bits)
-        and levels.head[level, VALUE_END] + 2 * values <= len(levels.value)
-        and levels.head[level, SLOT_END] + 2 * slots <= len(levels.slot_query)
-        and levels.head[level, QUERY_END] + 2 * queries <= len(levels.query)
+        levels.head[level, BITS_END] + bits <= len(levels.bits)
+        and levels.head[level, VALUE_END] + values <= len(levels.value)
+        and levels.head[level, SLOT_END] + slots <= len(levels.slot_query)
+        and levels.head[level, QUERY_END] + queries <= len(levels.query)
     )

@@ -17,14 +17,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from parcomp.overlap._aside_kernels import any_aside, bring_back, due_back, set_some_aside, work_of_return
 from parcomp.overlap._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap._dominance_kernels import drop_dominated
 from parcomp.overlap._level_kernels import (
     BITS_END,
+    BORN,
     BOUND,
     BRANCH,
     COMMITTED,
+    COMPLETE,
     DEAD,
+    DUE,
     FORCED,
     QUERIES,
     QUERY_AT,
@@ -289,7 +293,7 @@ def _decides(levels, level, a):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, log, weights, terms):
     """Bound a level once and drop what cannot reach the target; True if nothing remains.
 
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
@@ -301,6 +305,12 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
     shift = state[SHIFT]
     need = (state[TARGET] + 1) << shift
     tracing = levels.home.shape[1] > 0
+    if state[STAGE] == BOUNDED:
+        fits, spent = bring_back(levels, level, scratch, shift, weights)
+        state[WORK] += spent
+        if not fits:
+            return True
+        state[STAGE] = SIMPLE
     if state[STAGE] == FRESH:
         state[NODES] += 1
         state[WORK] += 1
@@ -322,7 +332,9 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
     if bound < need:
         vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
         return _close(levels, state, log, vector)
-    weight = _weigh_best(levels, level, scratch)
+    # A row that lacks an attribute is no row.
+    complete = not any_aside(levels, level)
+    weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
     if weight > state[BEST]:
         state[BEST] = weight
         state[TARGET] = max(state[TARGET], weight)
@@ -350,7 +362,10 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
     slots = levels.slots[level].sum()
     if flagged or dropped:
         state[WORK] += simplify(levels, level, scratch)
-    if flagged or levels.head[level, QUERIES] == 0:
+    if levels.head[level, QUERIES] == 0:
+        state[STAGE] = SIMPLE if complete or flagged or dropped else BOUNDED
+        return False
+    if flagged:
         return False
     if state[STAGE] == IMPROVED:
         if not tracing:
@@ -360,6 +375,12 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, we
             if dominated:
                 state[WORK] += simplify(levels, level, scratch)
         if levels.slots[level].sum() == slots:
+            if not tracing and not levels.head[level, COMPLETE]:
+                spent = set_some_aside(levels, level, scratch, shift, unit, state[WORK])
+                state[WORK] += spent
+                if spent:
+                    state[STAGE] = SIMPLE
+                    return False
             # The multipliers are those of the bound, and the next look at the level may rely on it for as long again.
             state[SLACK] = slack
             levels.head[level, BOUND] = bound
@@ -395,6 +416,8 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
         state[WORK] += spent
     copy_level(levels, level, level + 1, scratch, WHOLE)
     state[WORK] += (levels.head[level + 1, BITS_END] - levels.head[level, BITS_END]) >> 2
+    levels.head[level + 1, BORN] = state[WORK]
+    levels.head[level + 1, DUE] = state[WORK] + work_of_return(levels, level + 1)
     levels.head[level, BRANCH] = a
     if q >= 0:
         levels.head[level, RESTS] = 0
@@ -443,11 +466,11 @@ def search_slice(levels, scratch, state, best_row, limit, hot, cold, unit, log, 
         level = state[DEPTH]
         if not has_room(levels, level):
             return False
-        if state[STAGE] == BOUNDED:
+        if state[STAGE] == BOUNDED and not due_back(levels, level, state[WORK]):
             state[STAGE] = FRESH
             if _branch(levels, level, scratch, state, hot, cold, unit, log):
                 state[DEPTH] = level + 1
-        elif _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, log, weights, terms):
+        elif _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, log, weights, terms):
             state[STAGE] = FRESH
             state[DEPTH] = level - 1
     return True

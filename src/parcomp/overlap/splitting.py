@@ -30,6 +30,7 @@ import numpy.typing as npt
 from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap._level_kernels import (
+    ASIDE,
     BITS_END,
     BRANCH,
     COMMITTED,
@@ -168,6 +169,8 @@ def load_levels_slices(
         first=np.zeros(len(constrained) + 1, np.int64),
         home=np.full((1, compiled.query_count if traced else 0), -1, np.int32),
         sifted=slots[None].copy(),
+        counted=np.ones((1, compiled.query_count), np.uint8),
+        aside=np.zeros((1, attributes, ASIDE), np.int64),
     )
     index_slots(levels, 0)
     return levels
@@ -187,7 +190,8 @@ def _even(compiled: CompiledWorkload, shift: int) -> npt.NDArray[np.int64]:
 def make_scratch(levels: Levels) -> Scratch:
     """Work space for any level of the stack."""
     attributes = levels.count.shape[1]
-    slots, queries, widest = len(levels.slot_of), len(levels.query), int(levels.count.max(initial=1))
+    # Slots of an attribute that is brought back have a place of their own.
+    slots, queries, widest = 2 * len(levels.slot_of), len(levels.query), int(levels.count.max(initial=1))
     return Scratch(
         best=np.zeros(attributes, np.int64),
         argmax=np.zeros(attributes, np.int64),

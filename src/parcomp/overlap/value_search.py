@@ -5,6 +5,10 @@ A problem is a set of live values for each attribute (a box) and the queries sti
 the bound stays above the target, values and queries that cannot be part of a heavier row are dropped, and the search
 branches on the values of an attribute or on whether a query is satisfied, whichever closes the gap fastest.
 
+Large attributes would take nearly all of the time.  A problem keeps no value that another one dominates as its queries
+see them (:mod:`parcomp.overlap._dominance_kernels`), and leaves out for a while what bounds it little
+(:mod:`parcomp.overlap._aside_kernels`).
+
 Upper bounds are found destructively: suppose that γ > U, search for a row heavier than U, and if there is none, γ ≤ U
 is proven.  U falls in steps from the bound at the root to the heaviest row found; the last step makes the result
 exact.  A search for U = 70 costs a small part of one for U = 65, so repeating it costs little, and every step leaves
@@ -21,7 +25,7 @@ import numpy.typing as npt
 
 from parcomp.graph.slices import Slices, spend
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap._level_kernels import COMMITTED, WHOLE, Levels, copy_level
+from parcomp.overlap._level_kernels import BORN, COMMITTED, WHOLE, Levels, copy_level
 from parcomp.overlap._value_search_kernels import (
     BEST,
     DEPTH,
@@ -171,6 +175,7 @@ class ValueSearch:
             state[BEST] = self.lower
             state[STAGE] = FRESH
             copy_level(self._levels, 0, 1, self._scratch, WHOLE)
+            self._levels.head[1, BORN] = state[WORK]
             state[DEPTH] = 1
         roomy = search_slice(
             self._levels,
