@@ -28,3 +28,9 @@ def test_work_grows_with_the_rows():
     """The estimate is at least the number of rows, so that a limit on it limits the rows."""
     compiled = workloads.compile_workload([6, 5, 4], [{0: [1], 2: [0, 3]}])
     assert enumeration_work(compiled) >= 120
+
+
+def test_work_of_a_domain_beyond_floating_point():
+    """The number of rows is exact, however large: no warning about overflow reaches a user."""
+    compiled = workloads.compile_workload([10] * 400, [{0: [1], 399: [0, 3]}])
+    assert 10**400 <= enumeration_work(compiled) < 10**401

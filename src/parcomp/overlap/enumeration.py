@@ -6,6 +6,8 @@ every row, with the queries still alive as bits and a branch left as soon as the
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,10 +18,10 @@ from parcomp.overlap import _enumeration_kernels as kernels
 __all__ = ["enumeration_work", "heaviest_row"]
 
 
-def enumeration_work(compiled: CompiledWorkload) -> float:
+def enumeration_work(compiled: CompiledWorkload) -> int:
     """An upper bound of the word operations that :func:`heaviest_row` takes."""
-    rows = float(np.prod(compiled.sizes.astype(np.float64)))
-    return rows * compiled.query_count + float(compiled.sizes.sum()) * word_count(compiled.query_count)
+    sizes: list[int] = compiled.sizes.tolist()
+    return prod(sizes) * compiled.query_count + sum(sizes) * word_count(compiled.query_count)
 
 
 def heaviest_row(compiled: CompiledWorkload) -> tuple[int, npt.NDArray[np.int32]]:

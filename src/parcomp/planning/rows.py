@@ -7,6 +7,7 @@ search otherwise.  Whether any row is left is for the overlap engine to say; a s
 
 from __future__ import annotations
 
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -45,7 +46,7 @@ class RowSource(Protocol):
 
 def row_source(compiled: CompiledWorkload) -> RowSource:
     """All rows where they are few enough, else a search; each query of ``compiled`` is a group."""
-    rows = float(np.prod(compiled.sizes.astype(np.float64)))
+    rows = prod(compiled.sizes.tolist())
     return EveryRow(compiled) if rows * max(1, compiled.query_count) <= _WRITTEN_OUT else SearchedRows(compiled)
 
 
