@@ -77,7 +77,7 @@ def warm_up() -> None:
         workloads.uniform_workload(40, 8, 5, 0),
         workloads.points(300, 10, 5, 0),
         workloads.boxes(200, 1, 50, 0),
-        workloads.boxes(200, 2, 50, 0),
+        workloads.boxes(400, 2, 1_000, 0),
         workloads.boxes(200, 4, 50, 0),
         workloads.binary(80, 20, 0),
         workloads.marginals(5, 3, 2),
