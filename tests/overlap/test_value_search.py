@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap._level_kernels import OUT
+from parcomp.overlap.levels import OUT
 from parcomp.overlap.value_proof import prove_upper
 from parcomp.overlap.value_search import ValueSearch
 

@@ -2,8 +2,9 @@
 
 To set an attribute aside is to pretend that one value satisfies every query there.  That only adds rows, so a bound of
 the level without it is a bound of the level, and whatever cannot reach the target without it cannot reach it at all:
-values are dropped, queries settled and levels closed as ever.  Only rows are not to be had from such a level, as their
-weight is not known.
+values are dropped, queries settled and levels closed as ever.  (A row that misses a query only on an attribute left out
+does not satisfy it either: the bound of rows that do not count a query holds for it, so a query that must be satisfied
+must be so there too.)  Only rows are not to be had from such a level, as their weight is not known.
 
 An attribute's multipliers add up to what it could lower the bound by at most, together with its part of the bound: one
 that accepts nearly all of them with its best value bounds hardly anything.  On random sets that is so for attributes of
@@ -25,7 +26,8 @@ from numba import njit
 
 from parcomp.overlap._branching_kernels import enforce
 from parcomp.overlap._dominance_kernels import drop_dominated
-from parcomp.overlap._level_kernels import (
+from parcomp.overlap._level_kernels import drop_slots, index_slots, keep_slots, simplify
+from parcomp.overlap.levels import (
     BITS_END,
     BORN,
     BRANCH,
@@ -51,10 +53,6 @@ from parcomp.overlap._level_kernels import (
     SLOT_BASE,
     SLOT_END,
     VALUE_END,
-    drop_slots,
-    index_slots,
-    keep_slots,
-    simplify,
 )
 
 __all__ = ["any_aside", "bring_back", "due_back", "set_some_aside", "work_of_return"]

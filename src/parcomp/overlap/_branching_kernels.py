@@ -12,22 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from parcomp.overlap._level_kernels import (
-    COMMITTED,
-    DEAD,
-    DEMANDED,
-    FORCED,
-    POOL,
-    POOLED,
-    QUERIES,
-    QUERY_AT,
-    SLOT_BASE,
-    WHOLE,
-    copy_level,
-    keep_values,
-    simplify,
-)
+from parcomp.overlap._level_kernels import copy_level, keep_values, simplify
 from parcomp.overlap._splitting_kernels import load_point, pick_pool, pool_bits, smooth_rounds
+from parcomp.overlap.levels import COMMITTED, DEAD, DEMANDED, FORCED, POOL, POOLED, QUERIES, QUERY_AT, SLOT_BASE, WHOLE
 
 __all__ = ["choose_branch", "enforce", "work_of_trying"]
 

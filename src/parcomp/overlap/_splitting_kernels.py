@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from parcomp.overlap._level_kernels import POOL, QUERIES, QUERY_AT, SLOT_BASE, SLOT_END
+from parcomp.overlap.levels import POOL, QUERIES, QUERY_AT, SLOT_BASE, SLOT_END
 
 __all__ = [
     "improve",

@@ -4,12 +4,6 @@ All work on the stack of :class:`Levels`.  A search for rows heavier than ``targ
 is; ``need`` is ``(target + 1) << shift``, the scaled weight that such a row must reach.  What is dropped from a level
 is only ever what cannot be part of such a row, so a search that ends without finding one proves that no row is
 heavier than ``target``.
-
-Where ``Levels.home`` is not empty, each step is written to ``log`` as integers, in the order in which a proof tree is
-read from the root: ``LEAF i`` · ``DROP a i n v…`` (the other values of ``a`` go on, ``v…`` are a leaf) · ``KEEP a i n
-v…`` (the reverse) · ``MISS q i``, ``MEET q i`` (rows that satisfy q, or do not, are a leaf) · ``VALUE a v`` and
-``QUERY q`` (the tree of the child follows, then that of the rest) · ``SHARES x…`` (a multiplier vector, one integer a
-term; the leaves' ``i`` counts these from 0, -1: no row is left).
 """
 
 from __future__ import annotations
@@ -20,7 +14,35 @@ from numba import njit
 from parcomp.overlap._aside_kernels import any_aside, bring_back, due_back, set_some_aside, work_of_return
 from parcomp.overlap._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap._dominance_kernels import drop_dominated
-from parcomp.overlap._level_kernels import (
+from parcomp.overlap._level_kernels import accepts, copy_level, has_room, keep_values, simplify
+from parcomp.overlap._proof_log_kernels import (
+    BEST,
+    DEPTH,
+    DROP,
+    KEEP,
+    LOGGED,
+    NODES,
+    QUERY,
+    SHIFT,
+    SLACK,
+    STAGE,
+    TARGET,
+    VALUE,
+    WORK,
+    write,
+    write_leaf,
+    write_settled,
+    write_shares,
+)
+from parcomp.overlap._splitting_kernels import (
+    load_point,
+    pick_pool,
+    pool_bits,
+    round_multipliers,
+    score_level,
+    smooth_rounds,
+)
+from parcomp.overlap.levels import (
     BITS_END,
     BORN,
     BOUND,
@@ -35,93 +57,18 @@ from parcomp.overlap._level_kernels import (
     RESTS,
     SLOT_BASE,
     WHOLE,
-    accepts,
-    copy_level,
-    has_room,
-    keep_values,
-    simplify,
-)
-from parcomp.overlap._splitting_kernels import (
-    load_point,
-    pick_pool,
-    pool_bits,
-    round_multipliers,
-    score_level,
-    smooth_rounds,
 )
 
-__all__ = [
-    "BEST",
-    "DEPTH",
-    "DROP",
-    "FRESH",
-    "KEEP",
-    "LEAF",
-    "LOGGED",
-    "MEET",
-    "MISS",
-    "NODES",
-    "QUERY",
-    "SHARES",
-    "SHIFT",
-    "STAGE",
-    "STATE",
-    "TARGET",
-    "VALUE",
-    "WORK",
-    "search_slice",
-    "shrink_root",
-]
-
-# Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
-# found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
-# how much of the log is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the
-# stage that the level in work has reached.
-DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
-STATE = 10
+__all__ = ["FRESH", "search_slice", "shrink_root"]
 
 # Stages of a level: just opened, in normal form, with multipliers improved, and ready to be branched on.
 FRESH, SIMPLE, IMPROVED, BOUNDED = range(4)
-
-LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
 
 _ROUNDS = np.int64(12)  # typed, as a literal would be compiled for anew
 _MOST_TRIES = 8
 
 # What trying branches may take at one level; where a try takes long, fewer are made.
 _TRYING = 1 << 25
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _log(log, state, item):
-    """Append one integer to the log, or only count it if the log is full."""
-    if state[LOGGED] < len(log):
-        log[state[LOGGED]] = item
-    state[LOGGED] += 1
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _log_shares(levels, level, state, log, weights, terms):
-    """Log the multipliers in force as one vector over all terms; return its number.
-
-    Queries that left the level put their whole weight on their home: it counts fully if they are satisfied and not at
-    all if they are dead.
-    """
-    base = levels.head[level, SLOT_BASE]
-    at = levels.head[level, QUERY_AT]
-    vector = np.zeros(terms, np.int64)
-    for q in range(levels.home.shape[1]):
-        if levels.home[level, q] >= 0:
-            vector[levels.home[level, q]] = weights[q] << state[SHIFT]
-    for q in range(levels.head[level, QUERIES]):
-        for i in range(base + levels.first[at + q], base + levels.first[at + q + 1]):
-            s = base + levels.slot_of[i]
-            vector[levels.slot_term[s]] = levels.multiplier[s]
-    _log(log, state, SHARES)
-    for x in vector:
-        _log(log, state, x)
-    state[VECTORS] += 1
-    return state[VECTORS] - 1
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -163,13 +110,13 @@ def _drop_values(levels, level, scratch, slack, state, log, vector):
         dropped += n - size
         if vector >= 0:
             keeping = 2 * size < n
-            _log(log, state, KEEP if keeping else DROP)
-            _log(log, state, a)
-            _log(log, state, vector)
-            _log(log, state, size if keeping else n - size)
+            write(log, state, KEEP if keeping else DROP)
+            write(log, state, a)
+            write(log, state, vector)
+            write(log, state, size if keeping else n - size)
             for j in range(n):
                 if (levels.score[at + j] >= least) == keeping:
-                    _log(log, state, levels.value[at + j])
+                    write(log, state, levels.value[at + j])
         keep_values(levels, level, a, scratch.kept, size)
     return dropped
 
@@ -257,26 +204,6 @@ def _settle_queries(levels, level, scratch, slack):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _log_settled(levels, level, scratch, state, log, vector):
-    """Log the flagged queries."""
-    at = levels.head[level, QUERY_AT]
-    for q in range(levels.head[level, QUERIES]):
-        if scratch.query_flag[q]:
-            _log(log, state, MISS if scratch.query_flag[q] == DEAD else MEET)
-            _log(log, state, levels.query[at + q])
-            _log(log, state, vector)
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _close(levels, state, log, vector):
-    """Log a leaf where a proof is recorded."""
-    if levels.home.shape[1]:
-        _log(log, state, LEAF)
-        _log(log, state, vector)
-    return True
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _decides(levels, level, a):
     """Whether some slot of attribute ``a`` accepts all live values or none."""
     slots = levels.slots[level, a]
@@ -297,7 +224,7 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, l
     """Bound a level once and drop what cannot reach the target; True if nothing remains.
 
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
-    the multipliers are improved.
+    the multipliers are improved.  Called for a level that is bounded, it first brings back what was set aside.
 
     A level that comes back from a branching on values has lost one of them, and its bound is known.  It is bounded
     anew only if the branch took longer than that, or if what remains decides queries.
@@ -316,11 +243,11 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, l
         state[WORK] += 1
         for a in range(levels.count.shape[1]):
             if levels.slots[level, a] and levels.count[level, a] == 0:
-                return _close(levels, state, log, -1)
+                return write_leaf(levels, state, log, -1)
         if state[WORK] < levels.head[level, RESTS] and not _decides(levels, level, levels.head[level, BRANCH]):
             if levels.head[level, BOUND] < need:
-                vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
-                return _close(levels, state, log, vector)
+                vector = write_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
+                return write_leaf(levels, state, log, vector)
             state[STAGE] = BOUNDED
             return False
         levels.head[level, RESTS] = state[WORK]
@@ -330,8 +257,8 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, l
     state[WORK] += spent
     bound = total + (levels.head[level, COMMITTED] << shift)
     if bound < need:
-        vector = _log_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
-        return _close(levels, state, log, vector)
+        vector = write_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
+        return write_leaf(levels, state, log, vector)
     # A row that lacks an attribute is no row.
     complete = not any_aside(levels, level)
     weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
@@ -346,7 +273,7 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, l
     slack = bound - need
     vector = np.int64(-1)
     if tracing and _any_value_below(levels, level, scratch, slack):
-        vector = _log_shares(levels, level, state, log, weights, terms)
+        vector = write_shares(levels, level, state, log, weights, terms)
     dropped = _drop_values(levels, level, scratch, slack, state, log, vector)
     pick_pool(levels, level, scratch)
     pool_bits(levels, level, scratch)
@@ -354,11 +281,11 @@ def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, l
     state[WORK] += spent  # picking and settling take about as long as scoring
     if flagged and tracing:
         if vector < 0:
-            vector = _log_shares(levels, level, state, log, weights, terms)
-        _log_settled(levels, level, scratch, state, log, vector)
+            vector = write_shares(levels, level, state, log, weights, terms)
+        write_settled(levels, level, scratch, state, log, vector)
     if flagged and not enforce(levels, level, scratch):
         scratch.query_flag[: levels.head[level, QUERIES]] = 0
-        return _close(levels, state, log, -1)
+        return write_leaf(levels, state, log, -1)
     slots = levels.slots[level].sum()
     if flagged or dropped:
         state[WORK] += simplify(levels, level, scratch)
@@ -422,14 +349,14 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
     if q >= 0:
         levels.head[level, RESTS] = 0
         if tracing:
-            _log(log, state, QUERY)
-            _log(log, state, levels.query[levels.head[level, QUERY_AT] + q])
+            write(log, state, QUERY)
+            write(log, state, levels.query[levels.head[level, QUERY_AT] + q])
         scratch.query_flag[q] = FORCED
         fits = enforce(levels, level + 1, scratch)
         scratch.query_flag[q] = DEAD
         state[WORK] += simplify(levels, level, scratch)
         if not fits:
-            _close(levels, state, log, -1)
+            write_leaf(levels, state, log, -1)
         return fits
     at = levels.value_at[level, a]
     n = levels.count[level, a]
@@ -438,9 +365,9 @@ def _branch(levels, level, scratch, state, hot, cold, unit, log):
         if levels.score[at + j] > levels.score[at + best]:
             best = j
     if tracing:
-        _log(log, state, VALUE)
-        _log(log, state, a)
-        _log(log, state, levels.value[at + best])
+        write(log, state, VALUE)
+        write(log, state, a)
+        write(log, state, levels.value[at + best])
     scratch.kept[0] = best
     keep_values(levels, level + 1, a, scratch.kept, 1)
     size = 0

@@ -29,11 +29,14 @@ import numpy.typing as npt
 
 from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap._level_kernels import (
+from parcomp.overlap._level_kernels import fill_attribute, index_slots
+from parcomp.overlap._splitting_kernels import improve, load_point, pick_pools, score_attributes
+from parcomp.overlap.levels import (
     ASIDE,
     BITS_END,
     BRANCH,
     COMMITTED,
+    COUNTED,
     HEAD,
     POOL,
     QUERIES,
@@ -42,10 +45,7 @@ from parcomp.overlap._level_kernels import (
     VALUE_END,
     Levels,
     Scratch,
-    fill_attribute,
-    index_slots,
 )
-from parcomp.overlap._splitting_kernels import improve, load_point, pick_pools, score_attributes
 
 __all__ = [
     "Splitter",
@@ -169,7 +169,7 @@ def load_levels_slices(
         first=np.zeros(len(constrained) + 1, np.int64),
         home=np.full((1, compiled.query_count if traced else 0), -1, np.int32),
         sifted=slots[None].copy(),
-        counted=np.ones((1, compiled.query_count), np.uint8),
+        counted=np.full((1, compiled.query_count), COUNTED),
         aside=np.zeros((1, attributes, ASIDE), np.int64),
     )
     index_slots(levels, 0)

@@ -33,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap._level_kernels import WHOLE, copy_level
-from parcomp.overlap._value_search_kernels import (
+from parcomp.overlap._level_kernels import copy_level
+from parcomp.overlap._proof_log_kernels import (
     BEST,
     DEPTH,
     DROP,
@@ -49,8 +49,9 @@ from parcomp.overlap._value_search_kernels import (
     TARGET,
     VALUE,
     WORK,
-    search_slice,
 )
+from parcomp.overlap._value_search_kernels import search_slice
+from parcomp.overlap.levels import WHOLE
 from parcomp.overlap.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
 from parcomp.overlap.value_search import COLD, HOT, grow_levels
 
@@ -90,7 +91,7 @@ def prove_upper(
 
 
 def _read(log: npt.NDArray[np.int64], terms: int) -> tuple[list[dict[str, Any]], list[list[int]]]:
-    """The tree and the multiplier vectors of a log: see ``_value_search_kernels`` for its entries."""
+    """The tree and the multiplier vectors of a log: see ``_proof_log_kernels`` for its entries."""
     nodes: list[dict[str, Any]] = []
     vectors: list[list[int]] = []
     # Nodes that still miss their last children, with how to attach each: the next node read belongs to the top entry.

@@ -25,20 +25,10 @@ import numpy.typing as npt
 
 from parcomp.graph.slices import Slices, spend
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap._level_kernels import BORN, COMMITTED, WHOLE, Levels, copy_level
-from parcomp.overlap._value_search_kernels import (
-    BEST,
-    DEPTH,
-    FRESH,
-    NODES,
-    SHIFT,
-    STAGE,
-    STATE,
-    TARGET,
-    WORK,
-    search_slice,
-    shrink_root,
-)
+from parcomp.overlap._level_kernels import copy_level
+from parcomp.overlap._proof_log_kernels import BEST, DEPTH, NODES, SHIFT, STAGE, STATE, TARGET, WORK
+from parcomp.overlap._value_search_kernels import FRESH, search_slice, shrink_root
+from parcomp.overlap.levels import BORN, COMMITTED, WHOLE, Levels
 from parcomp.overlap.search import Strategy
 from parcomp.overlap.splitting import Splitter, choose_shift, load_levels_slices, make_scratch, typical_weight
 
