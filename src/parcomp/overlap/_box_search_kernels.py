@@ -12,6 +12,18 @@ from numba import njit
 from parcomp.bits import lowest_bit, popcount
 from parcomp.overlap._box_cover_kernels import cover
 from parcomp.overlap._box_level_kernels import (
+    open_root,
+    pays_to_renumber,
+    refine_adjacency,
+    renumber,
+    restrict_box,
+    sift_candidates,
+    space_for_child,
+    space_for_cover,
+    weight_of,
+    work_of_refining,
+)
+from parcomp.overlap.box_levels import (
     ADJACENCY,
     BRANCH_COUNT,
     BRANCHES,
@@ -27,16 +39,6 @@ from parcomp.overlap._box_level_kernels import (
     WEIGHTS,
     WIDTH,
     WORDS_TOP,
-    open_root,
-    pays_to_renumber,
-    refine_adjacency,
-    renumber,
-    restrict_box,
-    sift_candidates,
-    space_for_child,
-    space_for_cover,
-    weight_of,
-    work_of_refining,
 )
 
 __all__ = [

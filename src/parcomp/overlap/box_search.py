@@ -26,7 +26,7 @@ from parcomp.graph.slices import SLICE, Slices, spend
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap import _box_cover_kernels as cover_kernels
 from parcomp.overlap import _box_search_kernels as kernels
-from parcomp.overlap._box_level_kernels import COLUMN_LIMIT, LEVEL_FIELDS, Stack, Workload
+from parcomp.overlap.box_levels import COLUMN_LIMIT, LEVEL_FIELDS, Stack, Workload
 
 __all__ = ["BoxSearch"]
 
