@@ -1,5 +1,6 @@
 """The engine as a whole: every combination of its pieces, its deadline, its progress and its interruption."""
 
+import threading
 import time
 from itertools import pairwise
 
@@ -45,6 +46,20 @@ def test_equal_work_gives_equal_brackets():
     first, second = (solve_within(compiled, 1 << 22) for _ in range(2))
     assert (first.lower, first.upper) == (second.lower, second.upper)
     assert np.array_equal(first.row, second.row)
+
+
+def test_a_pause_leaves_no_threads_behind():
+    """An abandoned search holds nothing that the garbage collector would have to wait for."""
+    engine = Engine(compile_workload(dense_subsets(300, 12, 0)).compiled)
+    before, started = threading.active_count(), set()
+    threading.setprofile(lambda *_: started.add(threading.get_ident()))
+    try:
+        for _ in range(40):
+            engine.advance()
+            assert threading.active_count() == before
+    finally:
+        threading.setprofile(None)
+    assert started, "no slice was large enough to be shared among threads"
 
 
 def test_progress_reports_a_closing_bracket():

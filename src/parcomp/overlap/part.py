@@ -110,41 +110,39 @@ class PartSearch:
         spent = spent_on_rows = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            while not self.done:
-                work = yield
-                if values_wanted and not settled and (graph is None or graph.searching or spent >= _HEAD_START):
-                    if graph is not None and Strategy.BOX_SEARCH in chosen:
-                        # Where cliques are overlapping sets, box search has nothing to learn from values.
-                        settled = yield from _paced(overlap_is_clique_slices(compiled), work)
-                    if not settled:
-                        values_wanted = False
-                        searches.append(ValueSearch(compiled, self.lower, self.row))
-                if all(search.done for search in searches):
-                    if not values_wanted:
-                        return
+        while not self.done:
+            work = yield
+            if values_wanted and not settled and (graph is None or graph.searching or spent >= _HEAD_START):
+                if graph is not None and Strategy.BOX_SEARCH in chosen:
+                    # Where cliques are overlapping sets, box search has nothing to learn from values.
+                    settled = yield from _paced(overlap_is_clique_slices(compiled), work)
+                if not settled:
                     values_wanted = False
                     searches.append(ValueSearch(compiled, self.lower, self.row))
-                amounts: dict[Search | RowSearch, int] = {}
-                for search in searches:
-                    if not search.done:
-                        lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
-                        amounts[search] = work >> _LAGGING if lags else work
-                        in_vain[search] = in_vain.get(search, 0) + amounts[search]
-                if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
-                    amounts[rows] = work
-                    spent_on_rows += work
-                each = pool.map if len(amounts) > 1 and work >= _PARALLEL_WORK else map
-                list(each(_advance, amounts.keys(), amounts.values()))
-                spent += work
-                if rows is not None:
-                    self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
-                for search in searches:
-                    if search.upper < self.upper:
-                        leader, in_vain[search] = search, 0
-                    self._found(search.lower, search.row, search.upper, search.strategy)
-                for search in searches:
-                    search.learn(self.lower, self.row, self.upper)
+            if all(search.done for search in searches):
+                if not values_wanted:
+                    return
+                values_wanted = False
+                searches.append(ValueSearch(compiled, self.lower, self.row))
+            amounts: dict[Search | RowSearch, int] = {}
+            for search in searches:
+                if not search.done:
+                    lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
+                    amounts[search] = work >> _LAGGING if lags else work
+                    in_vain[search] = in_vain.get(search, 0) + amounts[search]
+            if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
+                amounts[rows] = work
+                spent_on_rows += work
+            _advance(amounts, together=work >= _PARALLEL_WORK)
+            spent += work
+            if rows is not None:
+                self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
+            for search in searches:
+                if search.upper < self.upper:
+                    leader, in_vain[search] = search, 0
+                self._found(search.lower, search.row, search.upper, search.strategy)
+            for search in searches:
+                search.learn(self.lower, self.row, self.upper)
 
     def _found(self, lower: int, row: Row, upper: int, by: Strategy) -> None:
         if lower > self.lower:
@@ -154,8 +152,22 @@ class PartSearch:
             self.closed_by = by
 
 
-def _advance(search: Search | RowSearch, work: int) -> None:
-    search.advance(work)
+def _advance(amounts: dict[Search | RowSearch, int], *, together: bool) -> None:
+    """Let each search do its amount of work, one after the other or ``together`` on threads.
+
+    The threads end here: a search may be abandoned at any pause, and what the garbage collector then finds must not
+    wait for threads, as it may run within the start of one.
+    """
+    if not together or len(amounts) < 2:
+        for search, amount in amounts.items():
+            search.advance(amount)
+        return
+    *others, (last, work) = amounts.items()
+    with ThreadPoolExecutor(max_workers=len(others)) as pool:
+        running = [pool.submit(search.advance, amount) for search, amount in others]
+        last.advance(work)
+    for one in running:
+        one.result()
 
 
 def _paced(slices: Slices[Result], work: int) -> Generator[None, int, Result]:
