@@ -17,7 +17,7 @@ from parcomp.custodian import Custodian
 from parcomp.custodian import Settings as CustodianSettings
 from parcomp.errors import RefusedError
 from parcomp.ledger.charge import Entry, utc_now
-from parcomp.ledger.store import open_ledger
+from parcomp.ledger.store import create_ledger
 from parcomp.model.condition import Condition
 from parcomp.model.query import Query
 from parcomp.model.statement import Statement
@@ -68,7 +68,7 @@ def _fill(settings: CustodianSettings, queries: list[Query], seed: int) -> None:
         Entry(utc_now(), "", Statement("count", Condition.of(query)).text, json.dumps(query.where()), cost, live.upper)
         for query, cost in zip(queries, costs, strict=True)
     ]
-    ledger = open_ledger(settings.ledger, settings.binding)
+    ledger = create_ledger(settings.ledger, settings.binding)
     with ledger.transaction() as transaction:
         transaction.append(entries)
     ledger.close()
@@ -78,7 +78,7 @@ def _quote_all(opened: Custodian, queries: list[Query]) -> list[float]:
     seconds = []
     for query in queries:
         began = time.perf_counter()
-        opened.quote(_sql(query), epsilon="0.000005")
+        opened.quote(_sql(query), epsilon="0.000005", analyst="ben")
         seconds.append(time.perf_counter() - began)
     return seconds
 
@@ -88,7 +88,7 @@ def _ask_all(opened: Custodian, queries: list[Query]) -> tuple[list[float], int]
     for query in queries:
         began = time.perf_counter()
         try:
-            opened.ask(_sql(query), epsilon="0.000005")
+            opened.ask(_sql(query), epsilon="0.000005", analyst="ben")
             admitted += 1
         except RefusedError:
             pass

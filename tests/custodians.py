@@ -1,4 +1,4 @@
-"""Small datasets with a custodian each, written to files as a user would."""
+"""Small datasets with a custodian each, written to files and initialized as a user would."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from parcomp.custodian import Custodian
 
 PEOPLE = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": {"low": 0, "high": 9}}}
 
@@ -25,8 +27,9 @@ def write_custodian(
     ledger: str = "sqlite:///ledger.db",
     quotas: Mapping[str, str] | None = None,
     version: str = "1",
+    init: bool = True,
 ) -> Path:
-    """Write a table, its domain and a custodian's settings; the path of the settings."""
+    """Write a table, its domain and a custodian's settings, and make the ledger; the path of the settings."""
     directory.mkdir(parents=True, exist_ok=True)
     names = list(domain["attributes"])  # type: ignore[call-overload]
     with (directory / "people.csv").open("w", newline="") as file:
@@ -53,4 +56,6 @@ rows_per_person = {rows_per_person}
 url = "{ledger}"
 {analysts}"""
     )
+    if init:
+        Custodian.create(settings).close()
     return settings

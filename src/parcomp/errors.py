@@ -17,6 +17,7 @@ __all__ = [
     "FileError",
     "IdempotencyError",
     "LedgerError",
+    "MissingLedgerError",
     "ParcompError",
     "PredicateError",
     "RefusedError",
@@ -67,6 +68,10 @@ class DataError(ParcompError, ValueError):
 
 class LedgerError(ParcompError, ValueError):
     """A ledger cannot be opened, read or written, or does not belong to the settings it is opened with."""
+
+
+class MissingLedgerError(LedgerError):
+    """There is no ledger where the settings say it is.  One is made by ``parcomp init``, and by nothing else."""
 
 
 class SettingsError(ParcompError, ValueError):

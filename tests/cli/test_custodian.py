@@ -16,7 +16,7 @@ MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
 
 @pytest.fixture
 def settings(tmp_path):
-    return str(write_custodian(tmp_path, quotas={"anna": "0.7"}))
+    return str(write_custodian(tmp_path))
 
 
 def run(command, settings, *arguments):
@@ -39,7 +39,7 @@ def test_quote_and_ask_print_the_promised_keys(settings, capsys):
     (quote,) = printed(capsys)
     assert list(quote) == ["cost", "adds", "remaining", "fits", "expected_error"]
     assert (quote["cost"], quote["adds"], quote["remaining"], quote["fits"]) == (0.5, 0.5, 1, True)
-    assert run("ask", settings, WOMEN, "--epsilon", "0.5", "--as", "anna", "--json") == 0
+    assert run("ask", settings, WOMEN, "--epsilon", "0.5", "--json") == 0
     (answer,) = printed(capsys)
     assert {"charge", "value", "cost", "expected_error", "cached"} <= set(answer)
     assert (answer["charge"], answer["cost"], answer["cached"]) == (1, 0.5, False)
@@ -102,7 +102,7 @@ def test_bad_sql_exits_2_and_charges_nothing(settings, capsys, sql):
 
 def test_people_see_numbers_with_errors_and_bars(settings, capsys):
     """A quote with its verdict, an answer with its interval, a chart of groups, a balance."""
-    assert run("quote", settings, WOMEN, "--epsilon", "0.5", "--as", "anna") == 0
+    assert run("quote", settings, WOMEN, "--epsilon", "0.5") == 0
     out = capsys.readouterr().out
     assert "fits the budget" in out
     assert "best affordable" in out
@@ -171,7 +171,7 @@ def test_verify_recomputes_the_chain_and_the_loss(settings, capsys, tmp_path):
 def test_other_settings_than_the_ledgers_are_refused(settings, capsys, tmp_path):
     """A larger budget in the file does not make it so."""
     assert run("ask", settings, WOMEN, "--epsilon", "0.2") == 0
-    write_custodian(tmp_path, budget="2.0")
+    write_custodian(tmp_path, budget="2.0", init=False)
     capsys.readouterr()
     assert run("ask", settings, MEN, "--epsilon", "0.2") == 2
     assert "budget" in capsys.readouterr().err
@@ -193,11 +193,12 @@ def test_other_settings_than_the_ledgers_are_refused(settings, capsys, tmp_path)
         ("[ledger]", "[leger]", "leger"),
         ('domain = "domain.json"', 'domain = "gone.json"', "gone.json"),
         ("[privacy]", "[privacy", "TOML"),
+        ("[ledger]", '[ledger]\nmark = ""', "ledger.mark"),
     ],
 )
 def test_bad_settings_name_file_line_and_field(settings, capsys, tmp_path, line, changed, place):
     """Exit 2 and one line."""
-    path = tmp_path / "custodian.toml"
+    path = write_custodian(tmp_path, quotas={"anna": "0.7"}, init=False)
     path.write_text(path.read_text().replace(line, changed))
     assert run("quote", settings, WOMEN, "--epsilon", "0.1") == 2
     captured = capsys.readouterr()
@@ -210,3 +211,100 @@ def test_a_source_that_is_not_there_is_found_before_anything_is_charged(settings
     (tmp_path / "people.csv").unlink()
     assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 2
     assert charges(settings, capsys) == []
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """Settings without a ledger."""
+    return str(write_custodian(tmp_path, init=False))
+
+
+EVERY_USE = [
+    ("quote", [WOMEN, "--epsilon", "0.1"]),
+    ("ask", [WOMEN, "--epsilon", "0.1"]),
+    ("ledger show", []),
+    ("ledger verify", []),
+]
+
+
+def failed(capsys):
+    """The one line of an error."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("parcomp: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+@pytest.mark.parametrize(("command", "arguments"), EVERY_USE)
+def test_nothing_but_init_makes_a_ledger(fresh, capsys, tmp_path, command, arguments):
+    """A deleted ledger, a mistyped path or another version is not an empty ledger with a whole budget."""
+    assert run(command, fresh, *arguments) == 2
+    assert "there is no ledger; make it once, with parcomp init" in failed(capsys)
+    assert not (tmp_path / "ledger.db").exists()
+    assert run("init", fresh) == 0
+    out = capsys.readouterr().out
+    assert "The ledger of people, version 1, is made" in out
+    assert run(command, fresh, *arguments) == 0
+    capsys.readouterr()
+    assert run("init", fresh) == 2
+    assert "has a ledger already" in failed(capsys)
+
+
+@pytest.mark.parametrize(("command", "arguments"), [*EVERY_USE, ("init", [])])
+def test_a_ledger_that_is_gone_is_missed(settings, capsys, tmp_path, command, arguments):
+    """Its mark says that there was one, so not even init makes another."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.9") == 0
+    capsys.readouterr()
+    for path in tmp_path.glob("ledger.db*"):
+        path.unlink()
+    assert run(command, settings, *arguments) == 2
+    assert "ledger" in failed(capsys)
+    text = (tmp_path / "custodian.toml").read_text()
+    (tmp_path / "custodian.toml").write_text(text.replace("ledger.db", "leger.db"))
+    assert run(command, settings, *arguments) == 2
+    assert "ledger" in failed(capsys)
+    assert list(tmp_path.glob("le*.db")) == []
+
+
+@pytest.mark.parametrize(("command", "arguments"), [*EVERY_USE, ("init", [])])
+def test_a_ledger_restored_from_an_older_copy_is_refused(settings, capsys, tmp_path, command, arguments):
+    """What was charged since is spent, whatever the copy says."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 0
+    older = (tmp_path / "ledger.db").read_bytes()
+    assert run("ask", settings, MEN, "--epsilon", "0.9") == 0
+    capsys.readouterr()
+    (tmp_path / "ledger.db").write_bytes(older)
+    assert run(command, settings, *arguments) == 2
+    assert ("already" if command == "init" else "rolled back") in failed(capsys)
+
+
+def test_init_makes_nothing_if_the_table_cannot_be_read(fresh, capsys, tmp_path):
+    """Neither a ledger nor a mark is left behind."""
+    (tmp_path / "people.csv").unlink()
+    assert run("init", fresh) == 2
+    assert "people.csv" in failed(capsys)
+    assert not list(tmp_path.glob("*.db*"))
+    assert not (tmp_path / "custodian.mark").exists()
+
+
+def test_the_mark_is_where_the_settings_say(fresh, capsys, tmp_path):
+    """Or beside them, under their name."""
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "custodian.toml"
+    path.write_text(path.read_text().replace("[ledger]", '[ledger]\nmark = "elsewhere/head"'))
+    assert run("init", fresh) == 0
+    assert (tmp_path / "elsewhere" / "head").exists()
+    assert not (tmp_path / "custodian.mark").exists()
+
+
+@pytest.mark.parametrize(("command", "arguments"), EVERY_USE[:2])
+def test_once_analysts_are_declared_every_request_names_one(capsys, tmp_path, command, arguments):
+    """Without a name no quota would apply."""
+    settings = str(write_custodian(tmp_path, quotas={"anna": "0.3"}))
+    assert run(command, settings, *arguments) == 2
+    assert "does not say who asks (--as NAME); the settings name anna" in failed(capsys)
+    assert run(command, settings, *arguments, "--as", "ben") == 2
+    assert "unknown analyst 'ben'" in failed(capsys)
+    assert run(command, settings, *arguments, "--as", "anna") == 0
+    assert run("ask", settings, MEN, "--epsilon", "0.4", "--as", "anna") == 3

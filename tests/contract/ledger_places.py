@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
 from parcomp.ledger.binding import Binding
 from parcomp.ledger.postgres import PostgresSession
 from parcomp.ledger.sqlite import SqliteSession
-from parcomp.ledger.store import Ledger, open_ledger
+from parcomp.ledger.store import Ledger, create_ledger, open_ledger
 from parcomp.ledger.tables import Session
 from tests.ledger.entries import BINDING
 
@@ -23,6 +25,9 @@ class Place:
 
     kind: str
     url: str
+
+    def create(self, binding: Binding = BINDING, busy_seconds: float = 30.0) -> Ledger:
+        return create_ledger(self.url, binding, busy_seconds=busy_seconds)
 
     def open(self, binding: Binding = BINDING, busy_seconds: float = 30.0) -> Ledger:
         return open_ledger(self.url, binding, busy_seconds=busy_seconds)
@@ -42,12 +47,14 @@ class Place:
                 server.execute(sql.encode())
 
 
-_schemas = count(1)
+_databases = count(1)
 
 
-def fresh_schema(url: str) -> str:
-    """The address at which unqualified tables are those of a schema of their own, by which connections are named."""
-    name = f"ledger_{next(_schemas)}"
+def fresh_database(url: str) -> str:
+    """The address of a database of its own on the same server, by which connections are named."""
+    name = f"ledger_{os.getpid()}_{next(_databases)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}".encode())
-    return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}%20-capplication_name%3D{name}"
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    parts = urlsplit(url)
+    options = f"options=-capplication_name%3D{name}"
+    return urlunsplit(parts._replace(path=f"/{name}", query=f"{parts.query}&{options}" if parts.query else options))

@@ -22,10 +22,10 @@ def write(url: str, name: str, transactions: int, told: TextIO) -> None:
             expected = range(before + 1, before + 2 + turn % 3)
             batch = f"{name}-{turn}"
             charges = transaction.append([entry(1, n, name, str(n), batch) for n in expected])
-            transaction.remember(Request(name, batch, "", tuple(charge.number for charge in charges)))
+            transaction.remember(Request(name, batch, "", tuple(charge.digest for charge in charges)))
         print("charged", batch, *(charge.number for charge in charges), file=told, flush=True)
-        answer = ledger.store_answer(charges[0].number, f"answer of {batch}")
-        print("answered", charges[0].number, answer, file=told, flush=True)
+        answer = ledger.store_answer(charges[0].digest, f"answer of {batch}")
+        print("answered", charges[0].digest, answer, file=told, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -21,13 +21,14 @@ import psycopg
 import pytest
 
 from parcomp import Categorical, Domain, Integer
-from parcomp.errors import LedgerError
+from parcomp.errors import LedgerError, MissingLedgerError
+from parcomp.ledger.audit import audit
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import chain_problems
+from parcomp.ledger.charge import chain, chain_problems
 from parcomp.ledger.migrations import STEPS, Step, migrate
 from parcomp.ledger.store import Ledger, Request
 from parcomp.privacy.measures import PURE, ZCDP
-from tests.contract.ledger_places import Place, fresh_schema
+from tests.contract.ledger_places import Place, fresh_database
 from tests.contract.ledger_writer import write
 from tests.ledger.entries import BINDING, DOMAIN, entry, note_of
 
@@ -38,12 +39,12 @@ ROOT = Path(__file__).parents[2]
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         return Place("sqlite", f"sqlite:///{tmp_path / 'ledger.db'}")
-    return Place("postgresql", fresh_schema(request.getfixturevalue("postgres_url")))
+    return Place("postgresql", fresh_database(request.getfixturevalue("postgres_url")))
 
 
 @pytest.fixture
 def ledger(place: Place) -> Iterator[Ledger]:
-    opened = place.open()
+    opened = place.create()
     yield opened
     opened.close()
 
@@ -60,7 +61,8 @@ def assert_whole(ledger: Ledger) -> None:
 def test_an_empty_ledger_has_the_binding_as_its_head(ledger: Ledger) -> None:
     assert ledger.charges() == []
     assert ledger.head() == (0, BINDING.digest)
-    assert ledger.answer(1) is None
+    assert ledger.digest(1) is None
+    assert ledger.answered() == 0
     assert ledger.request("anna", "k") is None
 
 
@@ -78,6 +80,7 @@ def test_charges_are_numbered_chained_and_kept(place: Place, ledger: Ledger) -> 
     assert [one.units for one in charges] == [5, 5, 5, 5, 2**62 - 1]
     assert [(one.analyst, note_of(one.statement), one.batch) for one in first] == [(text,) * 3 for text in texts]
     assert again.charges(after=3) == charges[3:]
+    assert [again.digest(number) for number in range(1, 7)] == [*(one.digest for one in charges), None]
     assert again.head() == (5, charges[-1].digest)
     assert_whole(again)
     again.close()
@@ -89,7 +92,7 @@ def test_an_exception_undoes_the_transaction_and_leaves_the_ledger_usable(ledger
     def fail(error: type[BaseException]) -> None:
         with ledger.transaction() as transaction:
             transaction.append([entry(7)])
-            transaction.remember(Request("anna", "k", "d", (2,)))
+            transaction.remember(Request("anna", "k", "d", ("digest of charge 2",)))
             raise error
 
     for error in (ValueError, KeyboardInterrupt):
@@ -121,7 +124,7 @@ def test_a_transaction_is_of_no_use_once_it_is_over_or_within_another(ledger: Le
         with pytest.raises(LedgerError, match="still open"), ledger.transaction():
             pass
         with pytest.raises(LedgerError, match="still open"):
-            ledger.store_answer(1, "x")
+            ledger.store_answer(BINDING.digest, "x")
         with pytest.raises(LedgerError, match="still open"):
             ledger.close()
     with pytest.raises(LedgerError, match="is over"):
@@ -186,6 +189,7 @@ def start_writer(place: Place, name: str, transactions: int) -> subprocess.Popen
 
 
 def test_processes_follow_one_another(place: Place) -> None:
+    place.create().close()
     writers = [start_writer(place, f"w{number}", 12) for number in range(2)]
     told = [writer.communicate(timeout=60)[0] for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0]
@@ -213,9 +217,10 @@ def fork_writer(place: Place, name: str) -> tuple[int, TextIO]:
 
 def test_a_process_killed_at_any_moment_leaves_a_whole_chain_and_no_lock(place: Place) -> None:
     """Three writers contend for the lock and are killed one after another; the others must not notice."""
+    place.create().close()
     randomness = random.Random(17)
     charged: dict[str, list[int]] = {}
-    answered: dict[int, str] = {}
+    answered: dict[str, str] = {}
     kills = 0
     for turn in range(10 if place.kind == "sqlite" else 4):
         writers = [fork_writer(place, f"{turn}.{number}") for number in range(3)]
@@ -235,22 +240,26 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_chain_and_no_lock(place: 
                 if line.endswith("\n") and word == "charged":
                     charged[name] = [int(number) for number in rest[0].split()]
                 elif line.endswith("\n") and word == "answered":
-                    answered[int(name)] = rest[0].rstrip("\n")
+                    answered[name] = rest[0].rstrip("\n")
         ledger = place.open(busy_seconds=5.0)
         charge(ledger, 1)
         charges = ledger.charges()
         assert chain_problems(charges, BINDING.digest) == []
         batches: dict[str, list[int]] = {}
+        digests: dict[str, list[str]] = {}
         for one in charges:
             batches.setdefault(one.batch, []).append(one.number)
-        for name, numbers in batches.items():
+            digests.setdefault(one.batch, []).append(one.digest)
+        for name in batches:
             if name:
                 # All of a transaction or nothing: its charges and its idempotency key.
                 request = ledger.request(name.rpartition("-")[0], name)
                 assert request is not None
-                assert request.charges == tuple(numbers)
+                assert request.charges == tuple(digests[name])
         assert {name: batches.get(name) for name in charged} == charged
         assert ledger.answers(answered) == answered
+        assert ledger.answered() >= len(answered)
+        assert {digest for _, digest in ledger.ties()} <= {one.digest for one in charges}
         ledger.close()
     assert kills >= (30 if place.kind == "sqlite" else 12)
     assert len(charged) > kills
@@ -258,36 +267,41 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_chain_and_no_lock(place: 
 
 def test_the_first_answer_stays(place: Place, ledger: Ledger) -> None:
     charge(ledger, 1, 1)
+    first, second = (one.digest for one in ledger.charges())
     ledgers = [ledger, *(place.open() for _ in range(3))]
     start = threading.Barrier(4)
 
     def store(number: int) -> str:
         start.wait()
-        return ledgers[number].store_answer(1, f"answer {number}")
+        return ledgers[number].store_answer(first, f"answer {number}")
 
     with ThreadPoolExecutor(4) as pool:
         told = set(pool.map(store, range(4)))
     assert len(told) == 1
-    assert {one.answer(1) for one in ledgers} == told
-    assert ledger.answer(2) is None
-    assert ledger.store_answers({1: "another", 2: "second"}) == {1: told.pop(), 2: "second"}
-    assert ledger.answers([1, 2, 3]).keys() == {1, 2}
+    assert {one.answer(first) for one in ledgers} == told
+    assert ledger.answer(second) is None
+    assert ledger.answered() == 1
+    assert ledger.store_answers({first: "another", second: "second"}) == {first: told.pop(), second: "second"}
+    assert ledger.answers([first, second, "none"]).keys() == {first, second}
+    assert ledger.answered() == 2
+    assert ledger.ties() == [("answer 1", first), ("answer 2", second)]
     for one in ledgers[1:]:
         one.close()
 
 
 def test_only_charges_are_answered(ledger: Ledger) -> None:
     charge(ledger, 1)
-    for number in (0, 2, -1):
-        with pytest.raises(LedgerError, match=f"no charge {number} to answer"):
-            ledger.store_answers({1: "x", number: "y"})
-    assert ledger.answer(1) is None
+    first = ledger.head()[1]
+    for digest in (BINDING.digest, "0" * 64, ""):
+        with pytest.raises(LedgerError, match="no charge with the digest"):
+            ledger.store_answers({first: "x", digest: "y"})
+    assert ledger.answer(first) is None
 
 
 def test_an_idempotency_key_leads_to_the_charges_that_answer_it(place: Place, ledger: Ledger) -> None:
-    request = Request("anna", "key é'", "digest", (1, None, 2), (True, False, False))
     with ledger.transaction() as transaction:
-        transaction.append([entry(1), entry(2)])
+        one, two = (charge.digest for charge in transaction.append([entry(1), entry(2)]))
+        request = Request("anna", "key é'", "digest", (one, None, two), (True, False, False))
         transaction.remember(request)
         assert transaction.request("anna", "key é'") == request
     other = place.open()
@@ -300,22 +314,24 @@ def test_an_idempotency_key_leads_to_the_charges_that_answer_it(place: Place, le
     berta = ledger.request("berta", "key é'")
     assert berta is not None
     assert berta.charges == ()
+    assert [digest for _, digest in ledger.ties()] == [one, two]
     other.close()
 
 
 @pytest.mark.parametrize("text", ["null \0 character", "half \ud800 pair"])
 def test_text_that_no_database_holds_is_refused_beforehand(ledger: Ledger, text: str) -> None:
     charge(ledger, 1)
+    first = ledger.head()[1]
     actions: list[Callable[[], object]] = [
         lambda: entry(analyst=text),
         lambda: Request("anna", text, "", ()),
         lambda: ledger.request(text, "k"),
-        lambda: ledger.store_answer(1, text),
+        lambda: ledger.store_answer(first, text),
     ]
     for action in actions:
         with pytest.raises(LedgerError, match="Unicode text"):
             action()
-    assert ledger.answer(1) is None
+    assert ledger.answer(first) is None
 
 
 REWRITING = [
@@ -331,14 +347,14 @@ REWRITING = [
 @pytest.mark.parametrize("sql", REWRITING)
 def test_the_database_refuses_to_change_what_was_written(place: Place, ledger: Ledger, sql: str) -> None:
     with ledger.transaction() as transaction:
-        transaction.append([entry(5)])
-        transaction.remember(Request("anna", "k", "", (1,)))
-    ledger.store_answer(1, "x")
+        (charged,) = transaction.append([entry(5)])
+        transaction.remember(Request("anna", "k", "", (charged.digest,)))
+    ledger.store_answer(charged.digest, "x")
     before = ledger.charges()
     with pytest.raises((sqlite3.Error, psycopg.Error), match="append-only"):
         place.execute(sql)
     assert ledger.charges() == before
-    assert ledger.answer(1) == "x"
+    assert ledger.answer(charged.digest) == "x"
 
 
 OTHER_DOMAIN = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 10)}, name="people")
@@ -349,6 +365,7 @@ OTHER_BINDINGS = [
     (replace(BINDING, budget_units=2_000_000), ["budget_units is 1000000 in the ledger and 2000000 in the settings"]),
     (replace(BINDING, neighbours="replace-one"), ["neighbours"]),
     (replace(BINDING, rows_per_person=2), ["rows_per_person is 1"]),
+    (replace(BINDING, source="others.csv"), ["source is 'people.csv' in the ledger and 'others.csv' in the settings"]),
 ]
 
 
@@ -361,7 +378,7 @@ def test_a_ledger_is_not_opened_with_other_settings(
         place.open(binding)
     assert all(part in str(error.value) for part in [*named, "another ledger"])
     assert "dataset is" not in str(error.value)
-    place.open(Binding.of("people", "1", DOMAIN, PURE, 1_000_000)).close()
+    place.open(Binding.of("people", "1", DOMAIN, PURE, 1_000_000, source="people.csv")).close()
 
 
 def test_changed_settings_are_found_even_if_the_database_was_changed_to_match(place: Place, ledger: Ledger) -> None:
@@ -379,8 +396,8 @@ def test_changed_settings_are_found_even_if_the_database_was_changed_to_match(pl
 def test_tables_are_migrated_in_one_transaction_and_later_ones_refused(place: Place, ledger: Ledger) -> None:
     charge(ledger, 4)
     ledger.close()
-    sound = Step(2, ("ALTER TABLE parcomp_request ADD COLUMN remark TEXT",))
-    broken = Step(3, ("CREATE TABLE parcomp_remark (remark TEXT)", "INSERT INTO nowhere VALUES (1)"))
+    sound = Step(3, ("ALTER TABLE parcomp_request ADD COLUMN remark TEXT",))
+    broken = Step(4, ("CREATE TABLE parcomp_remark (remark TEXT)", "INSERT INTO nowhere VALUES (1)"))
     session = place.session()
     session.begin(0)
     with pytest.raises(LedgerError, match="nowhere"):
@@ -395,10 +412,104 @@ def test_tables_are_migrated_in_one_transaction_and_later_ones_refused(place: Pl
     session.commit()
     assert session.execute("SELECT units FROM parcomp_charge") == [(4,)]
     assert session.execute("SELECT remark FROM parcomp_request") == []
-    assert session.execute("SELECT step FROM parcomp_schema ORDER BY step") == [(1,), (2,)]
+    assert session.execute("SELECT step FROM parcomp_schema ORDER BY step") == [(1,), (2,), (3,)]
     session.close()
-    with pytest.raises(LedgerError, match=r"are of step 2, this version of Parcomp knows step 1"):
+    with pytest.raises(LedgerError, match=r"are of step 3, this version of Parcomp knows step 2"):
         place.open()
+
+
+def test_a_ledger_is_made_once_and_opened_only_if_it_is_there(place: Place) -> None:
+    with pytest.raises(MissingLedgerError, match="no ledger"):
+        place.open()
+    # Looking for it has made nothing.
+    with pytest.raises(MissingLedgerError, match="no ledger"):
+        place.open()
+    place.create().close()
+    with pytest.raises(LedgerError, match="there is a ledger already"):
+        place.create()
+    ledger = place.open()
+    charge(ledger, 3)
+    ledger.close()
+    with pytest.raises(LedgerError, match="there is a ledger already"):
+        place.create()
+    ledger = place.open()
+    assert [one.units for one in ledger.charges()] == [3]
+    ledger.close()
+
+
+SAME_TO_PEOPLE = [("People", "1"), ("people ", "1"), ("people", "1 "), ("\uff50eople", " 1"), ("PEOPLE", "1\t")]
+
+
+@pytest.mark.parametrize(("dataset", "version"), SAME_TO_PEOPLE)
+def test_a_name_that_looks_the_same_is_no_fresh_budget(
+    place: Place, ledger: Ledger, dataset: str, version: str
+) -> None:
+    charge(ledger, 1)
+    similar = replace(BINDING, dataset=dataset, version=version)
+    with pytest.raises(LedgerError, match="there is a ledger already, of 'people' version '1'"):
+        place.create(similar)
+    with pytest.raises(LedgerError, match="in the ledger and"):
+        place.open(similar)
+
+
+def test_a_ledger_of_the_first_step_is_taken_over_with_its_answers_and_requests(place: Place) -> None:
+    """As version 0.1.0 made it: no source in the binding, answers and requests by the numbers of charges."""
+    if place.kind == "sqlite":
+        Path(place.url.removeprefix("sqlite:///")).touch(0o600)
+    old = replace(BINDING, source="")
+    charges = [chain(old.digest, 1, entry(4))]
+    charges.append(chain(charges[0].digest, 2, entry(5)))
+    session = place.session()
+    session.begin(0)
+    migrate(session.execute, session.dialect, STEPS[:1])
+    session.execute("INSERT INTO parcomp_ledger VALUES (1, ?, ?, ?, ?, ?, ?, ?)", astuple(old)[:-1])
+    for one in charges:
+        session.execute(f"INSERT INTO parcomp_charge VALUES (1{', ?' * 10})", astuple(one))
+    session.execute("INSERT INTO parcomp_answer VALUES (1, 2, 'second')")
+    session.execute(
+        "INSERT INTO parcomp_request VALUES (1, 'anna', 'k', 'body', '[[2, null, 1], [true, false, false]]')"
+    )
+    session.commit()
+    session.close()
+    ledger = place.open()
+    assert ledger.binding == old
+    assert ledger.charges() == charges
+    first, second = (one.digest for one in charges)
+    assert ledger.answers([first, second]) == {second: "second"}
+    assert ledger.request("anna", "k") == Request("anna", "k", "body", (second, None, first), (True, False, False))
+    charge(ledger, 6)
+    ledger.store_answer(first, "first")
+    assert ledger.answered() == 2
+    assert_whole(ledger)
+    ledger.close()
+    again = place.open()
+    assert again.answers([first, second]) == {first: "first", second: "second"}
+    again.close()
+    for sql in REWRITING:
+        with pytest.raises((sqlite3.Error, psycopg.Error), match="append-only"):
+            place.execute(sql)
+
+
+def test_an_answer_does_not_pass_to_the_charge_that_gets_its_number(place: Place, ledger: Ledger) -> None:
+    """Whoever deletes the last charge and leaves its answer must not choose what the next one is answered."""
+    charge(ledger, 1, 2)
+    first, second = (one.digest for one in ledger.charges())
+    ledger.store_answers({first: "one", second: "two"})
+    ledger.close()
+    triggers = {
+        "sqlite": "DROP TRIGGER parcomp_charge_delete",
+        "postgresql": "DROP TRIGGER parcomp_charge_append_only ON parcomp_charge",
+    }
+    place.execute(triggers[place.kind])
+    place.execute("DELETE FROM parcomp_charge WHERE number = 2")
+    again = place.open()
+    with again.transaction() as transaction:
+        transaction.append([entry(7, upper=8)])
+    number, digest = again.head()
+    assert (number, again.answer(digest)) == (2, None)
+    problems = audit(again.charges(), again.binding, DOMAIN, ties=again.ties()).problems
+    assert problems == ("answer 2: belongs to no charge of the chain",)
+    again.close()
 
 
 def in_child(action: Callable[[], None]) -> int:

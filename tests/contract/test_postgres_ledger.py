@@ -9,22 +9,22 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from parcomp.errors import LedgerError
+from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.charge import chain_problems
 from parcomp.ledger.postgres import PostgresSession
-from parcomp.ledger.store import Ledger, open_ledger
-from tests.contract.ledger_places import fresh_schema
+from parcomp.ledger.store import Ledger, create_ledger, open_ledger
+from tests.contract.ledger_places import fresh_database
 from tests.ledger.entries import BINDING, entry
 
 
 @pytest.fixture
 def url(postgres_url: str) -> str:
-    return fresh_schema(postgres_url)
+    return fresh_database(postgres_url)
 
 
 @pytest.fixture
 def ledger(url: str) -> Iterator[Ledger]:
-    opened = open_ledger(url, BINDING)
+    opened = create_ledger(url, BINDING)
     yield opened
     opened.close()
 
@@ -44,22 +44,36 @@ def break_connections(url: str) -> None:
 
 def test_one_database_holds_a_ledger_for_each_version_of_each_dataset(url: str, ledger: Ledger) -> None:
     others = [
-        open_ledger(url, binding) for binding in (replace(BINDING, version="2"), replace(BINDING, dataset="firms"))
+        create_ledger(url, binding) for binding in (replace(BINDING, version="2"), replace(BINDING, dataset="firms"))
     ]
     with ledger.transaction() as mine:
         mine.append([entry(1)])
         # A transaction holds off those on the same ledger only.
         for units, other in enumerate(others, 2):
             charge(other, units)
-            assert other.store_answer(1, f"answer {units}") == f"answer {units}"
+            assert other.store_answer(other.head()[1], f"answer {units}") == f"answer {units}"
     assert [[one.units for one in one_of.charges()] for one_of in (ledger, *others)] == [[1], [2], [3]]
-    assert ledger.answer(1) is None
+    assert ledger.answered() == 0
     for one_of in (ledger, *others):
         assert chain_problems(one_of.charges(), one_of.binding.digest) == []
         one_of.close()
     again = open_ledger(url, replace(BINDING, version="2"))
     assert [one.units for one in again.charges()] == [2]
     again.close()
+
+
+def test_another_search_path_is_no_fresh_budget(url: str, ledger: Ledger) -> None:
+    charge(ledger, 1)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("CREATE SCHEMA aside")
+    aside = f"{url}%20-csearch_path%3Daside"
+    with pytest.raises(MissingLedgerError, match="as it is seen from this address"):
+        open_ledger(aside, BINDING)
+    with pytest.raises(LedgerError, match="the schema 'public' of the database has a ledger of 'people'"):
+        create_ledger(aside, replace(BINDING, dataset=" People"))
+    create_ledger(aside, replace(BINDING, version="2")).close()
+    with pytest.raises(LedgerError, match="the schema 'aside' of the database has a ledger of 'people' version '2'"):
+        create_ledger(url, replace(BINDING, version="2"))
 
 
 def test_a_lost_connection_is_made_again(url: str, ledger: Ledger) -> None:
@@ -70,7 +84,7 @@ def test_a_lost_connection_is_made_again(url: str, ledger: Ledger) -> None:
         if units == 2:
             assert len(ledger.charges()) == units
     assert ledger.head()[0] == 3
-    ledger.store_answer(3, "x")
+    ledger.store_answer(ledger.head()[1], "x")
     assert chain_problems(ledger.charges(), BINDING.digest) == []
 
 
@@ -116,15 +130,15 @@ def test_commits_wait_for_the_disk_whatever_the_database_is_set_to(url: str) -> 
 
 
 def test_a_user_who_may_only_read_and_insert_can_charge(url: str, ledger: Ledger) -> None:
-    schema = url.rpartition("%3D")[2]
-    role = f"clerk_{random.Random(schema).randrange(10**9)}"
+    schema = "public"
+    role = f"clerk_{random.Random(url).randrange(10**9)}"
     with psycopg.connect(url, autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {role} LOGIN".encode())
         owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}".encode())
         owner.execute(f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO {role}".encode())
     clerk = open_ledger(url.replace("://postgres:", f"://{role}:", 1), BINDING)
     charge(clerk, 4)
-    assert clerk.store_answer(1, "x") == "x"
+    assert clerk.store_answer(clerk.head()[1], "x") == "x"
     assert [one.units for one in ledger.charges()] == [4]
     clerk.close()
 

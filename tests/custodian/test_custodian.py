@@ -71,7 +71,7 @@ def test_a_repeat_in_other_words_is_free(custodian):
 
 def test_answers_are_near_the_truth_and_intervals_say_how_near(custodian):
     """At a high accuracy the noise is almost always 0, so the counts show."""
-    with Custodian(_with_budget(custodian, 10**13)) as rich:
+    with Custodian.create(_with_budget(custodian, 10**13)) as rich:
         assert rich.ask(WOMEN, epsilon="100").value == 55
         answer = rich.ask("SELECT sex, COUNT(*) FROM people WHERE age >= 8 GROUP BY sex", epsilon="100")
         assert [(group.row["sex"], group.value) for group in answer.groups] == [("F", 19), ("M", 17)]
@@ -157,7 +157,7 @@ def test_quotas_bound_an_analyst_beneath_the_budget(tmp_path):
         assert custodian.quote(YOUNG, epsilon="0.1", analyst="ben").remaining == 0.7
         custodian.ask(YOUNG, epsilon="0.7", analyst="ben")
         with pytest.raises(RefusedError, match="the budget leaves"):
-            custodian.ask("SELECT COUNT(*) FROM people WHERE age = 1", epsilon="0.1")
+            custodian.ask("SELECT COUNT(*) FROM people WHERE age = 1", epsilon="0.1", analyst="ben")
         with pytest.raises(SettingsError, match="unknown analyst 'carl'; the settings name anna, ben"):
             custodian.quote(WOMEN, epsilon="0.1", analyst="carl")
 
@@ -263,9 +263,9 @@ def test_an_interrupt_in_the_middle_of_booking_leaves_the_books_right(custodian,
 
 def test_a_quota_counts_an_analysts_own_overlap_only(tmp_path):
     """Against replacing a row too, what others spend does not count towards a quota."""
-    path = write_custodian(tmp_path, neighbours="replace-one", budget="10", quotas={"anna": "1.2"})
+    path = write_custodian(tmp_path, neighbours="replace-one", budget="10", quotas={"anna": "1.2", "ben": "10"})
     with Custodian.open(path) as custodian:
-        custodian.ask("SELECT COUNT(*) FROM people", epsilon="3")
+        custodian.ask("SELECT COUNT(*) FROM people", epsilon="3", analyst="ben")
         for age in range(4):
             custodian.ask(f"SELECT COUNT(*) FROM people WHERE age = {age}", epsilon="0.6", analyst="anna")
     with Custodian.open(path) as custodian:
@@ -299,7 +299,7 @@ def test_bad_sql_is_an_error_and_charges_nothing(custodian):
 
 def _with_budget(custodian, units):
     ledger = custodian.settings.ledger.replace("ledger.db", "other.db")
-    return replace(custodian.settings, budget_units=units, ledger=ledger)
+    return replace(custodian.settings, budget_units=units, ledger=ledger, mark=None)
 
 
 def _broken(self, statements):

@@ -10,7 +10,7 @@ from parcomp.ledger.charge import Entry
 from parcomp.privacy.measures import PURE
 
 DOMAIN = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 9)}, name="people")
-BINDING = Binding.of("people", "1", DOMAIN, PURE, 1_000_000)
+BINDING = Binding.of("people", "1", DOMAIN, PURE, 1_000_000, source="people.csv")
 
 
 def entry(units: int = 1, upper: int = 0, analyst: str = "anna", note: str = "", batch: str = "") -> Entry:

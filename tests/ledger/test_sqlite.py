@@ -12,12 +12,16 @@ import pytest
 
 from parcomp.errors import LedgerError
 from parcomp.ledger.sqlite import SqliteSession
-from parcomp.ledger.store import Ledger, open_ledger
+from parcomp.ledger.store import Ledger, create_ledger, open_ledger
 from tests.ledger.entries import BINDING, entry
 
 
 def opened(path: Path) -> Ledger:
     return open_ledger(f"sqlite:///{path}", BINDING)
+
+
+def created(path: Path) -> Ledger:
+    return create_ledger(f"sqlite:///{path}", BINDING)
 
 
 def charge(ledger: Ledger, units: int = 1) -> None:
@@ -28,7 +32,7 @@ def charge(ledger: Ledger, units: int = 1) -> None:
 def test_the_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        ledger = opened(tmp_path / "ledger.db")
+        ledger = created(tmp_path / "ledger.db")
         charge(ledger)
     finally:
         os.umask(before)
@@ -38,7 +42,7 @@ def test_the_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
 
 
 def test_every_commit_waits_for_the_disk(tmp_path: Path) -> None:
-    opened(tmp_path / "ledger.db").close()
+    created(tmp_path / "ledger.db").close()
     session = SqliteSession(tmp_path / "ledger.db", 1.0)
     assert session.execute("PRAGMA synchronous") == [(2,)]
     assert session.execute("PRAGMA journal_mode") == [("wal",)]
@@ -47,7 +51,7 @@ def test_every_commit_waits_for_the_disk(tmp_path: Path) -> None:
 
 def test_relative_and_absolute_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    ledger = open_ledger("sqlite:///ledger.db", BINDING)
+    ledger = create_ledger("sqlite:///ledger.db", BINDING)
     monkeypatch.chdir("/")
     charge(ledger, 3)
     ledger.close()
@@ -64,27 +68,33 @@ def test_relative_and_absolute_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("sqlite:///:memory:", "sqlite:///FILE"),
         ("ledger.db", "sqlite:///FILE or postgresql://"),
         ("mysql://user:secret@host/db", "not at 'mysql'"),
-        ("sqlite:////nowhere/at/all/ledger.db", "cannot be opened"),
-        ("sqlite:////", "cannot be"),
+        ("sqlite:////nowhere/at/all/ledger.db", "there is no ledger"),
+        ("sqlite:////", "cannot be|lets other users"),
     ],
 )
 def test_addresses_that_are_none(url: str, message: str) -> None:
-    with pytest.raises(LedgerError, match=message) as error:
-        open_ledger(url, BINDING)
-    assert "secret" not in str(error.value)
+    for attempt in (open_ledger, create_ledger):
+        with pytest.raises(LedgerError, match=message) as error:
+            attempt(url, BINDING)
+        assert "secret" not in str(error.value)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no ledger at all\n" * 100)
-    with pytest.raises(LedgerError, match=r"notes\.txt"):
-        opened(path)
+    for attempt in (opened, created):
+        with pytest.raises(LedgerError, match=r"notes\.txt"):
+            attempt(path)
+    path.chmod(0o600)
+    for attempt in (opened, created):
+        with pytest.raises(LedgerError, match=r"notes\.txt"):
+            attempt(path)
     assert path.read_text().startswith("no ledger at all\n")
 
 
 @pytest.mark.parametrize("field", ["dataset", "version"])
 def test_a_file_holds_one_ledger(tmp_path: Path, field: str) -> None:
-    opened(tmp_path / "ledger.db").close()
+    created(tmp_path / "ledger.db").close()
     with pytest.raises(LedgerError, match=f"{field} is '.*' in the ledger and 'other' in the settings"):
         open_ledger(f"sqlite:///{tmp_path / 'ledger.db'}", replace(BINDING, **{field: "other"}))
 
@@ -92,7 +102,7 @@ def test_a_file_holds_one_ledger(tmp_path: Path, field: str) -> None:
 def test_a_file_that_is_replaced_while_it_is_in_use_takes_no_charges(tmp_path: Path) -> None:
     """Charges would go to a file that nobody finds again."""
     path = tmp_path / "ledger.db"
-    ledger = opened(path)
+    ledger = created(path)
     charge(ledger, 5)
     path.rename(tmp_path / "moved.db")
     with pytest.raises(LedgerError, match="moved or replaced"):
@@ -112,19 +122,57 @@ def test_a_file_that_is_replaced_while_it_is_in_use_takes_no_charges(tmp_path: P
     [
         "INSERT OR REPLACE INTO parcomp_charge SELECT ledger, number, time, analyst, statement, charged_where, 1, "
         "upper_units, batch, previous, digest FROM parcomp_charge",
-        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, number, 'other' FROM parcomp_answer",
+        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position, 'other' FROM parcomp_answer",
+        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position + 1, 'other' FROM parcomp_answer",
+        "INSERT INTO parcomp_answer SELECT ledger, 'another', position + 2, 'other' FROM parcomp_answer",
         "INSERT INTO parcomp_charge SELECT ledger, number + 2, time, analyst, statement, charged_where, units, "
         "upper_units, batch, previous, digest FROM parcomp_charge",
     ],
 )
 def test_replacing_rows_and_gaps_are_refused_as_well(tmp_path: Path, sql: str) -> None:
-    ledger = opened(tmp_path / "ledger.db")
+    ledger = created(tmp_path / "ledger.db")
     charge(ledger, 5)
-    ledger.store_answer(1, "x")
+    digest = ledger.head()[1]
+    ledger.store_answer(digest, "x")
     file = sqlite3.connect(tmp_path / "ledger.db")
     with pytest.raises(sqlite3.Error, match="append-only"):
         file.execute(sql)
     file.close()
     assert [one.units for one in ledger.charges()] == [5]
-    assert ledger.answer(1) == "x"
+    assert ledger.answer(digest) == "x"
     ledger.close()
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o660, 0o620, 0o604, 0o601])
+def test_a_file_that_others_can_get_at_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "ledger.db"
+    created(path).close()
+    path.chmod(mode)
+    with pytest.raises(LedgerError, match=f"mode {mode:04o} lets other users at it"):
+        opened(path)
+    path.chmod(0o640)
+    opened(path).close()
+
+
+def test_a_file_that_vanishes_while_it_is_in_use_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = created(path)
+    path.unlink()
+    with pytest.raises(LedgerError):
+        SqliteSession(path, 1.0)
+    with pytest.raises(LedgerError, match="moved or replaced"):
+        charge(ledger)
+    assert not path.exists()
+    ledger.close()
+
+
+def test_a_file_that_holds_something_else_is_not_taken_for_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (note TEXT)")
+    other.close()
+    path.chmod(0o600)
+    with pytest.raises(LedgerError, match="another database"):
+        created(path)
+    with pytest.raises(LedgerError, match="no ledger in the database"):
+        opened(path)

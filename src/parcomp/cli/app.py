@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.demo import demo
 from parcomp.cli.domain import domain
+from parcomp.cli.init import init
 from parcomp.cli.ledger import ledger
 from parcomp.cli.loss import loss
 from parcomp.cli.overlap import overlap
@@ -31,6 +32,7 @@ app.command()(overlap)
 app.command()(verify)
 app.command()(loss)
 app.command()(plan)
+app.command()(init)
 app.command()(quote)
 app.command()(ask)
 app.command()(batch)

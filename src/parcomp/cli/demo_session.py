@@ -56,7 +56,7 @@ _BATCH = [
 def write_census(directory: Path) -> Path:
     """Write the table, its domain and the settings, and forget the ledger of an earlier demonstration."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name in ("census.duckdb", "ledger.db", "ledger.db-wal", "ledger.db-shm"):
+    for name in ("census.duckdb", "ledger.db", "ledger.db-wal", "ledger.db-shm", "custodian.mark"):
         (directory / name).unlink(missing_ok=True)
     with duckdb.connect(str(directory / "census.duckdb")) as database:
         columns = census_table(ROWS, SEED)
@@ -74,7 +74,7 @@ def write_census(directory: Path) -> Path:
 def run_session(settings: Path) -> None:
     """Ask one by one, repeat, ask a batch, be refused, and look at the balance."""
     console = Console(highlight=False)
-    with Custodian.open(settings) as custodian:
+    with Custodian.create(settings) as custodian:
         console.print(Text(f"A custodian of {ROWS:,} synthetic people, with a budget of ε = 1", style="bold underline"))
         women = "SELECT COUNT(*) FROM census WHERE gender = 'F'"
         _say(console, "Anna asks for the women:", women)

@@ -55,12 +55,15 @@ def verify(
     """Recompute the chain of charges and their loss, by an independent pass; exit 2 if something is wrong."""
     from parcomp.custodian import Settings  # noqa: PLC0415  numba is slow to import
     from parcomp.ledger.audit import audit as audit_charges  # noqa: PLC0415  the same
+    from parcomp.ledger.mark import MarkFile  # noqa: PLC0415  the same
     from parcomp.ledger.store import open_ledger  # noqa: PLC0415  the same
 
     settings = Settings.load(custodian)
     measure = settings.measure
     with closing(open_ledger(settings.ledger, settings.binding)) as opened:
-        audit = audit_charges(opened.charges(), settings.binding, settings.domain, noted_head=head)
+        if settings.mark is not None:
+            MarkFile(settings.mark).check(opened)
+        audit = audit_charges(opened.charges(), opened.binding, settings.domain, noted_head=head, ties=opened.ties())
     if as_json:
         print(
             json.dumps(

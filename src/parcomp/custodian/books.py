@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from parcomp.custodian.accountant import Account, Expense, Verdict
 from parcomp.custodian.settings import Settings
 from parcomp.errors import LedgerError
+from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, chain_problems
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
@@ -44,6 +45,7 @@ class Bought:
     """A statement that was paid for, by which charge and at which cost."""
 
     number: int
+    digest: str
     analyst: str
     statement: str
     units: int
@@ -52,7 +54,8 @@ class Bought:
 class Books:
     """The dataset's account, an account for each analyst with a quota, and the statements that were paid for."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, binding: Binding) -> None:
+        """``binding`` is that of the ledger."""
         self._domain = settings.domain
         self.dataset = Account(settings.domain, settings.row_budget, settings.neighbours)
         self._own = {
@@ -64,7 +67,8 @@ class Books:
         }
         self._replacing = settings.neighbours == "replace-one"
         self._entered: list[Bought] = []
-        self._digests = [settings.binding.digest]
+        self._start = binding.digest
+        self._by_digest: dict[str, Bought] = {}
         self._by_statement: dict[str, list[Bought]] = {}
         self._predicates: dict[tuple[str, str], Predicate] = {}
         self.total = 0
@@ -77,14 +81,15 @@ class Books:
 
     def enter(self, charges: Sequence[Charge]) -> None:
         """Enter charges that follow the last one; a chain that does not hold is not taken over."""
-        problems = chain_problems(charges, self._digests[-1], after=self.number)
+        last = self._entered[-1].digest if self._entered else self._start
+        problems = chain_problems(charges, last, after=self.number)
         if problems:
             raise LedgerError(f"the ledger was tampered with or damaged ({problems[0]}); see: parcomp ledger verify")
         expenses = [self._expense(charge) for charge in charges]
         self.dataset.restore([(e, charge.upper) for e, charge in zip(expenses, charges, strict=True)])
         for expense, charge in zip(expenses, charges, strict=True):
-            bought = Bought(charge.number, charge.analyst, charge.statement, charge.units)
-            self._remember(bought, expense, charge.upper, charge.digest)
+            bought = Bought(charge.number, charge.digest, charge.analyst, charge.statement, charge.units)
+            self._remember(bought, expense, charge.upper)
         if self._replacing:
             for analyst in {charge.analyst for charge in charges} & self._own.keys():
                 self._own[analyst].tighten()
@@ -93,7 +98,7 @@ class Books:
         """Forget all charges after the one with this number."""
         while self.number > number:
             bought = self._entered.pop()
-            self._digests.pop()
+            del self._by_digest[bought.digest]
             self._by_statement[bought.statement].pop()
             self.dataset.undo(1)
             self.total -= bought.units
@@ -110,9 +115,13 @@ class Books:
         best = max(self._by_statement.get(statement, ()), key=lambda bought: bought.units, default=None)
         return best if best is not None and best.units >= units else None
 
-    def charge(self, number: int) -> Bought:
-        """What the charge with this number paid for."""
-        return self._entered[number - 1]
+    def charge(self, digest: str) -> Bought:
+        """What the charge with this digest paid for."""
+        if digest not in self._by_digest:
+            raise LedgerError(
+                "the ledger keeps a request for a charge that it does not have; see: parcomp ledger verify"
+            )
+        return self._by_digest[digest]
 
     @contextmanager
     def supposing(self) -> Iterator[None]:
@@ -127,11 +136,12 @@ class Books:
         """Go on as if an expense that fits had been charged."""
         upper = decision.dataset.upper
         self.dataset.restore([(expense, upper)])
-        self._remember(Bought(self.number + 1, analyst, statement, expense.units), expense, upper, digest="")
+        number = self.number + 1
+        self._remember(Bought(number, f"supposed {number}", analyst, statement, expense.units), expense, upper)
 
-    def _remember(self, bought: Bought, expense: Expense, upper: int, digest: str) -> None:
+    def _remember(self, bought: Bought, expense: Expense, upper: int) -> None:
         self._entered.append(bought)
-        self._digests.append(digest)
+        self._by_digest[bought.digest] = bought
         self._by_statement.setdefault(bought.statement, []).append(bought)
         self.total += bought.units
         own = self._own.get(bought.analyst)

@@ -9,7 +9,9 @@ The order is the privacy argument.
    meanwhile, test the budget and the quota by a proven bound, append, commit durably.
 4. *Count*, in one pass, what was charged: the in-domain values, never the text of the SQL.
 5. *Add noise* and *store*.  The first answer stored for a charge is the only one that is ever released for it.
-6. *Release.*
+6. *Mark* how far the ledger has come (:mod:`parcomp.ledger.mark`), so that a ledger without this charge or this answer
+   is known to have been rolled back.
+7. *Release.*
 
 A process may die between any two steps.  Before the commit nothing was charged and nothing is known.  After it the
 charge stands, whatever happens; if no answer was stored, none was released, and whoever asks the same again gets it for
@@ -24,7 +26,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -37,9 +39,18 @@ from parcomp.custodian.quotation import quote_all, refusal
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Amounts, Asked, Costs, expense_of, read_request
 from parcomp.custodian.settings import Settings
-from parcomp.errors import DataError, IdempotencyError, ParcompError, RefusedError, shown
+from parcomp.errors import (
+    DataError,
+    IdempotencyError,
+    LedgerError,
+    MissingLedgerError,
+    ParcompError,
+    RefusedError,
+    shown,
+)
 from parcomp.ledger.charge import Charge, Entry, utc_now
-from parcomp.ledger.store import Ledger, Request, Transaction, open_ledger
+from parcomp.ledger.mark import MarkFile
+from parcomp.ledger.store import Ledger, Request, Transaction, create_ledger, open_ledger
 from parcomp.model.query import Query
 from parcomp.model.statement import Statement
 
@@ -81,16 +92,51 @@ class Custodian:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._ledger: Ledger = open_ledger(settings.ledger, settings.binding)
-        self._books = Books(settings)
+        self._mark = None if settings.mark is None else MarkFile(settings.mark)
+        self._books = Books(settings, self._ledger.binding)
         # Guards the books and the opening of the table; counting goes on outside it.
         self._lock = threading.RLock()
         self._opened: Table | None = None
-        self._catch_up(self._ledger)
+        try:
+            if self._mark is not None:
+                self._mark.check(self._ledger)
+            self._catch_up(self._ledger)
+        except BaseException:
+            self._ledger.close()
+            raise
 
     @classmethod
     def open(cls, path: str | Path) -> Custodian:
-        """The custodian of a settings file."""
+        """The custodian of a settings file, whose ledger was created before."""
         return cls(Settings.load(path))
+
+    @classmethod
+    def create(cls, settings: Settings | str | Path) -> Custodian:
+        """The custodian of settings, or of a settings file, with a ledger that is made here and has no charges.
+
+        A ledger is made once.  It is an error if there is one, or if a mark says that there was one; and nothing is
+        made if the table cannot be read.
+        """
+        settings = settings if isinstance(settings, Settings) else Settings.load(settings)
+        mark = None if settings.mark is None else MarkFile(settings.mark)
+        try:
+            open_ledger(settings.ledger, settings.binding).close()
+        except MissingLedgerError:
+            if mark is not None:
+                mark.check_absent(settings.binding)
+        else:
+            raise LedgerError(f"{settings.name} has a ledger already; it is used as it is, and needs no init")
+        table = _open_table(settings)
+        try:
+            with closing(create_ledger(settings.ledger, settings.binding)) as ledger:
+                if mark is not None:
+                    mark.advance(ledger)
+            created = cls(settings)
+        except BaseException:
+            table.close()
+            raise
+        created._opened = table
+        return created
 
     def close(self) -> None:
         """Let go of the table and the ledger."""
@@ -172,6 +218,8 @@ class Custodian:
         with self._opened_books():
             paid = self._charge(asked, key)
         stored = self._stored(table, asked, paid)
+        if self._mark is not None:
+            self._mark.advance(self._ledger)
         return [self._release(*pair, stored) for pair in zip(asked.releases, paid, strict=True)]
 
     def balance(self) -> Balance:
@@ -224,9 +272,11 @@ class Custodian:
                 return None
             if request.body_digest != asked.body_digest:
                 raise IdempotencyError(f"the key {shown(key)} was used for another request; choose another key")
+            # The request may have been committed after the books were last brought up to date.
+            self._catch_up(ledger)
             return [
-                _Paid(None if number is None else self._books.charge(number), fresh)
-                for number, fresh in zip(request.charges, request.fresh, strict=True)
+                _Paid(None if digest is None else self._books.charge(digest), fresh)
+                for digest, fresh in zip(request.charges, request.fresh, strict=True)
             ]
         paid = []
         for release in asked.releases:
@@ -280,30 +330,30 @@ class Custodian:
             fresh -= {bought.number} if bought is not None else set()
         return paid
 
-    def _stored(self, table: Table, asked: Asked, paid: Sequence[_Paid]) -> dict[int, str]:
-        """The noisy numbers of each charge: as they are stored, else counted, given noise and stored first."""
+    def _stored(self, table: Table, asked: Asked, paid: Sequence[_Paid]) -> dict[str, str]:
+        """The noisy numbers by the charge's digest: as they are stored, else counted, given noise and stored first."""
         bought = {
-            one.bought.number: Release.plan(self.settings, release.statement, one.bought.units)
+            one.bought.digest: Release.plan(self.settings, release.statement, one.bought.units)
             for release, one in zip(asked.releases, paid, strict=True)
             if one.bought is not None
         }
         stored = self._ledger.answers(bought)
-        missing = {number: release for number, release in bought.items() if number not in stored}
+        missing = {digest: release for digest, release in bought.items() if digest not in stored}
         if missing:
             try:
                 measured = table.measure([release.statement for release in missing.values()])
             except DataError as error:
                 raise DataError(f"{error}; the charge stands, and asking the same again is free") from None
-            noisy = {number: r.noisy(m) for (number, r), m in zip(missing.items(), measured, strict=True)}
+            noisy = {digest: r.noisy(m) for (digest, r), m in zip(missing.items(), measured, strict=True)}
             stored |= self._ledger.store_answers(noisy)
         return stored
 
-    def _release(self, release: Release, paid: _Paid, stored: dict[int, str]) -> Answer:
+    def _release(self, release: Release, paid: _Paid, stored: dict[str, str]) -> Answer:
         if paid.bought is None:
             return nothing_to_count(release.statement)
         bought = Release.plan(self.settings, release.statement, paid.bought.units)
         cost = self.settings.measure.parameter_up(paid.bought.units) if paid.fresh else 0
-        return bought.answer(stored[paid.bought.number], paid.bought.number, cost, cached=not paid.fresh)
+        return bought.answer(stored[paid.bought.digest], paid.bought.number, cost, cached=not paid.fresh)
 
     @contextmanager
     def _opened_books(self) -> Iterator[Books]:
@@ -315,7 +365,7 @@ class Custodian:
                 raise
             except BaseException:
                 # Interrupted halfway, they may be wrong: they are read anew from the ledger.
-                self._books = Books(self.settings)
+                self._books = Books(self.settings, self._ledger.binding)
                 raise
 
     def _catch_up(self, ledger: Ledger | Transaction) -> None:
@@ -327,11 +377,14 @@ class Custodian:
         """The table, which is opened before anything is charged."""
         with self._lock:
             if self._opened is None:
-                from parcomp.data.table import open_table  # noqa: PLC0415  quotes need no table, and Ibis loads slowly
-
-                table = self.settings.table or self.settings.name
-                self._opened = open_table(self.settings.source, table, self.settings.domain)
+                self._opened = _open_table(self.settings)
             return self._opened
+
+
+def _open_table(settings: Settings) -> Table:
+    from parcomp.data.table import open_table  # noqa: PLC0415  quotes need no table, and Ibis loads slowly
+
+    return open_table(settings.source, settings.table or settings.name, settings.domain)
 
 
 def _where(query: Query) -> str:
@@ -340,5 +393,5 @@ def _where(query: Query) -> str:
 
 def _request(asked: Asked, key: str, paid: Sequence[_Paid]) -> Request:
     """What to remember under an idempotency key: the charge of each statement, and whether it was made for this one."""
-    numbers = tuple(None if one.bought is None else one.bought.number for one in paid)
-    return Request(asked.analyst, key, asked.body_digest, charges=numbers, fresh=tuple(one.fresh for one in paid))
+    digests = tuple(None if one.bought is None else one.bought.digest for one in paid)
+    return Request(asked.analyst, key, asked.body_digest, charges=digests, fresh=tuple(one.fresh for one in paid))

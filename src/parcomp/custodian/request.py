@@ -58,9 +58,10 @@ class Asked:
 
 def read_request(settings: Settings, analyst: str, statements: Sequence[str | Statement], costs: Costs) -> Asked:
     """The request, if it can be asked of this dataset."""
-    if analyst and settings.quotas and analyst not in settings.quotas:
+    if settings.quotas and analyst not in settings.quotas:
         known = ", ".join(sorted(settings.quotas))
-        raise SettingsError(f"unknown analyst {shown(analyst)}; the settings name {known}")
+        who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
+        raise SettingsError(f"{who}; the settings name {known}")
     if not statements:
         raise WorkloadError("a batch holds at least one statement")
     parsed = [

@@ -17,6 +17,7 @@
 
     [ledger]
     url = "sqlite:///ledger.db"     # or postgresql://…
+    mark = "custodian.mark"         # the default: the settings' name with this ending
 
     [analysts.anna]
     quota = "0.3"
@@ -30,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +47,7 @@ __all__ = ["Settings"]
 _KEYS: Final = {
     "dataset": ("name", "version", "source", "table", "domain"),
     "privacy": ("measure", "budget", "neighbours", "rows_per_person"),
-    "ledger": ("url",),
+    "ledger": ("url", "mark"),
 }
 _NEEDED: Final = {
     "dataset": ("name", "version", "source", "domain"),
@@ -61,7 +63,8 @@ class Settings:
     """What a custodian is told: the dataset, its privacy settings, the ledger and the analysts' quotas.
 
     ``budget_units`` and the quotas are in additive units of the measure, rounded down.  ``source`` and ``ledger`` are
-    addresses, or absolute paths.
+    addresses, or absolute paths.  ``mark`` is the file that says how far the ledger has come, and ``directory`` that of
+    the settings, beside which files are looked up.
     """
 
     name: str
@@ -75,6 +78,8 @@ class Settings:
     neighbours: Neighbours = "add-remove"
     rows_per_person: int = 1
     quotas: Mapping[str, int | None] = field(default_factory=dict)
+    mark: str | None = None
+    directory: str | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Settings:
@@ -92,7 +97,18 @@ class Settings:
             self.budget_units,
             self.neighbours,
             self.rows_per_person,
+            self._bound_source,
         )
+
+    @property
+    def _bound_source(self) -> str:
+        """The table as a ledger is bound to it: wherever the settings or the server move, and whoever reads it."""
+        if _ADDRESS.match(self.source):
+            scheme, _, place = self.source.replace("postgres://", "postgresql://", 1).partition("://")
+            name = f"{scheme}:{place.partition('?')[0].partition('/')[2]}"
+        else:
+            name = relpath(self.source, self.directory) if self.directory else self.source
+        return f"{name} {self.table}" if self.table else name
 
     @property
     def tables(self) -> set[str]:
@@ -142,6 +158,8 @@ class _Reader:
             ),
             rows_per_person=rows,
             ledger=self._ledger(sections["ledger"]),
+            mark=self._mark(sections["ledger"]),
+            directory=str(self.path.parent.resolve()),
             quotas=self._quotas(document.get("analysts", {}), measure, budget),
         )
 
@@ -179,6 +197,10 @@ class _Reader:
         if url.startswith(("postgresql://", "postgres://")):
             return url
         raise self.file.error("must be sqlite:///FILE or postgresql://…", ["ledger", "url"])
+
+    def _mark(self, section: Mapping[str, Any]) -> str:
+        name = self._text(section, "ledger", "mark") if "mark" in section else self.path.with_suffix(".mark").name
+        return str(self._beside(name))
 
     def _quotas(self, written: object, measure: Measure, budget: int) -> dict[str, int | None]:
         quotas: dict[str, int | None] = {}

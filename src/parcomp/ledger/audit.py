@@ -80,17 +80,21 @@ def audit(
     domain: Domain,
     *,
     noted_head: str | None = None,
+    ties: Iterable[tuple[str, str]] = (),
     time_limit: float = 60.0,
 ) -> Audit:
     """Check all charges of a ledger from the first one on.
 
     ``noted_head`` is the digest of the last charge as it was at some earlier time: it must still be in the chain.
+    ``ties`` are the answers and requests of the ledger with the digests of the charges that they belong to.
     """
     entries = list(charges)
     problems = chain_problems(entries, binding.digest)
+    digests = {charge.digest for charge in entries}
+    problems += [f"{what}: belongs to no charge of the chain" for what, digest in ties if digest not in digests]
     if binding.domain != domain_text(domain):
         problems.append("the binding: is for another domain")
-    if noted_head is not None and noted_head not in {binding.digest, *(charge.digest for charge in entries)}:
+    if noted_head is not None and noted_head not in {binding.digest, *digests}:
         problems.append("the chain: does not hold the noted head; charges were cut off or written anew since")
     reader = _Reader(domain)
     expenses = []

@@ -6,7 +6,9 @@ prove a guarantee that nobody has, so a ledger keeps these settings and refuses 
 The digest of a binding, before charge 1 of the chain, is the SHA-256 in lowercase hexadecimal of the records
 (:func:`~parcomp.ledger.charge.record`) of
 
-    ``parcomp binding 1``, dataset, version, domain, measure, budget_units, neighbours, rows_per_person
+    ``parcomp binding 2``, dataset, version, domain, measure, budget_units, neighbours, rows_per_person, source
+
+A ledger that was made without a source has the mark ``parcomp binding 1`` and no last record.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from typing import Any
+from unicodedata import normalize
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, ParcompError, shown
@@ -22,14 +25,18 @@ from parcomp.ledger.charge import check_text, record
 from parcomp.model.domain import Domain
 from parcomp.privacy.measures import Measure, check_neighbours, check_rows_per_person, find_measure
 
-__all__ = ["Binding", "domain_text"]
+__all__ = ["Binding", "dataset_identity", "domain_text"]
 
-_MARK = "parcomp binding 1"
+_MARK = "parcomp binding 2"
+_MARK_WITHOUT_SOURCE = "parcomp binding 1"
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The settings that a ledger belongs to; ``budget_units`` are additive units of the measure."""
+    """The settings that a ledger belongs to; ``budget_units`` are additive units of the measure.
+
+    ``source`` says which table the charges are about, "" in a ledger that does not know.
+    """
 
     dataset: str
     version: str
@@ -38,9 +45,10 @@ class Binding:
     budget_units: int
     neighbours: str
     rows_per_person: int
+    source: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("dataset", "version", "domain"):
+        for name in ("dataset", "version", "domain", "source"):
             check_text(getattr(self, name), name)
         try:
             find_measure(self.measure)
@@ -64,21 +72,31 @@ class Binding:
         budget_units: int,
         neighbours: str = "add-remove",
         rows_per_person: int = 1,
+        source: str = "",
     ) -> Binding:
         """The binding of a dataset with these settings."""
-        return cls(dataset, version, domain_text(domain), measure.name, budget_units, neighbours, rows_per_person)
+        return cls(
+            dataset, version, domain_text(domain), measure.name, budget_units, neighbours, rows_per_person, source
+        )
 
     @property
     def digest(self) -> str:
         """The digest that charge 1 follows."""
-        return sha256(b"".join(map(record, (_MARK, *astuple(self))))).hexdigest()
+        *settings, source = astuple(self)
+        bound = (_MARK, *settings, source) if source else (_MARK_WITHOUT_SOURCE, *settings)
+        return sha256(b"".join(map(record, bound))).hexdigest()
+
+    @property
+    def identity(self) -> str:
+        """Dataset and version as people tell them apart, who do not see a blank at the end or a capital letter."""
+        return dataset_identity(self.dataset, self.version)
 
     def check_same(self, settings: Binding) -> None:
         """Raise :class:`~parcomp.errors.LedgerError` if a ledger with this binding is opened with other settings."""
         differences = [
             _difference(field.name, getattr(self, field.name), getattr(settings, field.name))
             for field in fields(self)
-            if getattr(self, field.name) != getattr(settings, field.name)
+            if getattr(self, field.name) != getattr(settings, field.name) and (field.name != "source" or self.source)
         ]
         if differences:
             raise LedgerError(
@@ -86,6 +104,15 @@ class Binding:
                 "ledger: a dataset of another version has its own ledger and budget, and what two ledgers spend on "
                 "the same people adds up"
             )
+
+
+def dataset_identity(dataset: str, version: str) -> str:
+    """Equal for names and versions that differ in blanks, in case or in how a character is encoded only.
+
+    >>> dataset_identity("People ", "1") == dataset_identity("people", " 1")
+    True
+    """
+    return json.dumps([" ".join(normalize("NFKC", text).casefold().split()) for text in (dataset, version)])
 
 
 def domain_text(domain: Domain) -> str:

@@ -1,8 +1,8 @@
 """The tables of a ledger, as numbered steps from an empty database.
 
 The table ``parcomp_schema`` lists the steps that were taken.  Opening a ledger takes those that are missing, in one
-transaction.  A database with steps that this version does not know is refused: charging without knowing all that is
-stored could overlook charges.
+transaction, and creating one takes them all.  A database with steps that this version does not know is refused:
+charging without knowing all that is stored could overlook charges.
 
 Both databases refuse to change or delete what was written.  In SQLite further triggers refuse what ``INSERT OR
 REPLACE`` would do past them.
@@ -10,13 +10,14 @@ REPLACE`` would do past them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from parcomp.errors import LedgerError
 
-__all__ = ["STEPS", "Dialect", "Execute", "Step", "migrate"]
+__all__ = ["STEPS", "Dialect", "Execute", "Step", "has_tables", "migrate"]
 
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
@@ -25,12 +26,13 @@ Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Statements that take the tables from the step before to this one."""
+    """Statements that take the tables from the step before to this one, and what is done after them in Python."""
 
     number: int
     statements: tuple[str, ...]
     sqlite: tuple[str, ...] = ()
     postgresql: tuple[str, ...] = ()
+    after: Callable[[Execute], None] | None = None
 
 
 _APPEND_ONLY = ("parcomp_ledger", "parcomp_charge", "parcomp_answer", "parcomp_request")
@@ -54,13 +56,26 @@ _TABLES = (
         body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
 )
 
-_SQLITE_TRIGGERS = (
-    *(
+
+def _sqlite_triggers(tables: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
         f"""CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table}
         BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"""
-        for table in _APPEND_ONLY
+        for table in tables
         for action in ("UPDATE", "DELETE")
-    ),
+    )
+
+
+def _postgresql_triggers(tables: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        f"""CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
+        FOR EACH STATEMENT EXECUTE FUNCTION parcomp_append_only()"""
+        for table in tables
+    )
+
+
+_SQLITE_TRIGGERS = (
+    *_sqlite_triggers(_APPEND_ONLY),
     f"""CREATE TRIGGER parcomp_charge_insert BEFORE INSERT ON parcomp_charge
         WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM parcomp_charge WHERE ledger = NEW.ledger)
         BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
@@ -72,14 +87,59 @@ _SQLITE_TRIGGERS = (
 _POSTGRESQL_TRIGGERS = (
     f"""CREATE FUNCTION parcomp_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $$""",
-    *(
-        f"""CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
-        FOR EACH STATEMENT EXECUTE FUNCTION parcomp_append_only()"""
-        for table in _APPEND_ONLY
-    ),
+    *_postgresql_triggers(_APPEND_ONLY),
 )
 
-STEPS: Sequence[Step] = (Step(1, _TABLES, sqlite=_SQLITE_TRIGGERS, postgresql=_POSTGRESQL_TRIGGERS),)
+_TIED = ("parcomp_answer", "parcomp_request")
+
+_TIED_TABLES = (
+    "ALTER TABLE parcomp_ledger ADD COLUMN source TEXT NOT NULL DEFAULT ''",
+    "CREATE UNIQUE INDEX parcomp_charge_digest ON parcomp_charge (ledger, digest)",
+    *(f"ALTER TABLE {table} RENAME TO {table}_by_number" for table in _TIED),
+    """CREATE TABLE parcomp_answer (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, digest TEXT NOT NULL, position BIGINT NOT NULL,
+        answer TEXT NOT NULL, PRIMARY KEY (ledger, digest), UNIQUE (ledger, position))""",
+    """CREATE TABLE parcomp_request (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
+        body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
+    """INSERT INTO parcomp_answer (ledger, digest, position, answer)
+        SELECT a.ledger, c.digest, row_number() OVER (PARTITION BY a.ledger ORDER BY a.number), a.answer
+        FROM parcomp_answer_by_number a JOIN parcomp_charge c ON c.ledger = a.ledger AND c.number = a.number""",
+)
+
+
+def _tie_requests(execute: Execute) -> None:
+    """Turn the numbers of the charges that a request led to into their digests."""
+    digests = {(row[0], row[1]): row[2] for row in execute("SELECT ledger, number, digest FROM parcomp_charge")}
+    for ledger, *request, charges in execute(
+        "SELECT ledger, analyst, request_key, body_digest, charges FROM parcomp_request_by_number"
+    ):
+        numbers, fresh = json.loads(charges)
+        tied = [None if number is None else digests[ledger, number] for number in numbers]
+        execute("INSERT INTO parcomp_request VALUES (?, ?, ?, ?, ?)", (ledger, *request, json.dumps([tied, fresh])))
+    for table in _TIED:
+        execute(f"DROP TABLE {table}_by_number")
+
+
+STEPS: Sequence[Step] = (
+    Step(1, _TABLES, sqlite=_SQLITE_TRIGGERS, postgresql=_POSTGRESQL_TRIGGERS),
+    # Answers and requests belong to a charge by its digest: its number could be given to another one.
+    Step(
+        2,
+        _TIED_TABLES,
+        sqlite=(
+            "DROP TRIGGER parcomp_answer_insert",
+            *(f"DROP TRIGGER {table}_{action}" for table in _TIED for action in ("update", "delete")),
+            *_sqlite_triggers(_TIED),
+            f"""CREATE TRIGGER parcomp_answer_insert BEFORE INSERT ON parcomp_answer
+            WHEN NEW.position <> (SELECT coalesce(max(position), 0) + 1 FROM parcomp_answer WHERE ledger = NEW.ledger)
+            OR EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND digest = NEW.digest)
+            BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
+        ),
+        postgresql=_postgresql_triggers(_TIED),
+        after=_tie_requests,
+    ),
+)
 
 _EXISTS: dict[Dialect, str] = {
     "sqlite": "SELECT count(*) FROM sqlite_master WHERE name = 'parcomp_schema'",
@@ -87,10 +147,15 @@ _EXISTS: dict[Dialect, str] = {
 }
 
 
+def has_tables(execute: Execute, dialect: Dialect) -> bool:
+    """Whether the database has the tables of ledgers, of whatever step."""
+    return bool(execute(_EXISTS[dialect])[0][0])
+
+
 def migrate(execute: Execute, dialect: Dialect, steps: Sequence[Step] = STEPS) -> None:
     """Take the steps that are missing; to be called within a transaction that holds off all others."""
     # Asked for first, since a user who may not create tables may still use those there are.
-    if execute(_EXISTS[dialect])[0][0] == 0:
+    if not has_tables(execute, dialect):
         execute("CREATE TABLE parcomp_schema (step INTEGER PRIMARY KEY)")
     taken = {row[0] for row in execute("SELECT step FROM parcomp_schema")}
     known = [step.number for step in steps]
@@ -103,4 +168,6 @@ def migrate(execute: Execute, dialect: Dialect, steps: Sequence[Step] = STEPS) -
         if step.number not in taken:
             for statement in (*step.statements, *getattr(step, dialect)):
                 execute(statement)
+            if step.after is not None:
+                step.after(execute)
             execute("INSERT INTO parcomp_schema (step) VALUES (?)", (step.number,))

@@ -13,8 +13,8 @@ from typing import Any, Final
 import psycopg
 from psycopg import errors
 
-from parcomp.errors import LedgerError, one_line
-from parcomp.ledger.binding import Binding
+from parcomp.errors import LedgerError, one_line, shown
+from parcomp.ledger.binding import Binding, dataset_identity
 from parcomp.ledger.migrations import Dialect
 from parcomp.ledger.serial import SerialLedger
 from parcomp.ledger.store import Ledger
@@ -28,9 +28,16 @@ _LOCKS: Final = 0x70617263
 _CONNECT_SECONDS = 10
 
 
-def open_postgres(url: str, binding: Binding, busy_seconds: float) -> Ledger:
-    """Open the ledger of the dataset and version in a database, and make it if there is none."""
-    return SerialLedger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False)
+_OTHER_LEDGERS = """
+SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = 'parcomp_ledger' AND c.oid IS DISTINCT FROM to_regclass('parcomp_ledger')
+AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname
+"""
+
+
+def open_postgres(url: str, binding: Binding, busy_seconds: float, *, create: bool) -> Ledger:
+    """Open the ledger of the dataset and version in a database, or make it."""
+    return SerialLedger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False, create=create)
 
 
 class PostgresSession:
@@ -74,6 +81,17 @@ class PostgresSession:
                 cursor.executemany(_translated(sql), rows)
         except psycopg.Error as error:
             raise self._error(error) from None
+
+    def check_elsewhere(self, binding: Binding) -> None:
+        """Raise if a schema that is not the first with ledgers on the search path has a ledger of the dataset."""
+        for (schema,) in self.execute(_OTHER_LEDGERS):
+            quoted = '"' + schema.replace('"', '""') + '"'
+            for dataset, version in self.execute(f"SELECT dataset, version FROM {quoted}.parcomp_ledger"):
+                if dataset_identity(dataset, version) == binding.identity:
+                    raise LedgerError(
+                        f"the schema {shown(schema)} of the database has a ledger of {shown(dataset)} version "
+                        f"{shown(version)}; put that schema first on the search path to use it"
+                    )
 
     def begin(self, lock: int) -> None:
         """Begin a transaction and take the advisory lock."""

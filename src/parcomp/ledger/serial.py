@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
-from parcomp.errors import LedgerError
+from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, Entry
-from parcomp.ledger.migrations import migrate
+from parcomp.ledger.migrations import has_tables, migrate
 from parcomp.ledger.store import Ledger, Request, Transaction
 from parcomp.ledger.tables import ConnectionLostError, Session, Tables
 
@@ -34,9 +34,14 @@ _SCHEMA_LOCK: Final = 0
 
 
 class SerialLedger(Ledger):
-    """A ledger on connections made by ``connect``; ``single`` is whether the database holds no other ledger."""
+    """A ledger on connections made by ``connect``.
 
-    def __init__(self, connect: Callable[[], Session], binding: Binding, busy_seconds: float, *, single: bool) -> None:
+    ``single`` is whether the database holds no other ledger, ``create`` whether it is made or must be there.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Session], binding: Binding, busy_seconds: float, *, single: bool, create: bool
+    ) -> None:
         self.binding = binding
         self._connect = connect
         self._busy_seconds = busy_seconds
@@ -54,12 +59,22 @@ class SerialLedger(Ledger):
         _LEDGERS.add(self)
         try:
             with self._locked(_SCHEMA_LOCK) as session:
+                if create:
+                    session.check_elsewhere(binding)
+                elif not has_tables(session.execute, session.dialect):
+                    raise MissingLedgerError(
+                        "there is no ledger in the database, as it is seen from this address; make it once, with "
+                        "parcomp init"
+                    )
                 migrate(session.execute, session.dialect)
-                self._ledger = Tables.bound(session, binding, single=single)
+                if create:
+                    self._ledger = Tables.enter(session, binding, single=single)
+                else:
+                    self._ledger, self.binding = Tables.find(session, binding, single=single)
                 first = session.execute(
                     "SELECT previous FROM parcomp_charge WHERE ledger = ? AND number = 1", (self._ledger,)
                 )
-                if first and first[0][0] != binding.digest:
+                if first and first[0][0] != self.binding.digest:
                     raise LedgerError(
                         "the ledger's charges were made under other settings than it says it has; it was tampered "
                         "with, restore the copy with the latest charges"
@@ -87,12 +102,24 @@ class SerialLedger(Ledger):
         """Number and digest of the last charge; 0 and the digest of the binding if there is none."""
         return self._read(lambda tables: tables.head(self.binding))
 
-    def answers(self, numbers: Iterable[int]) -> dict[int, str]:
-        """The stored answers of these charges; those without one are left out."""
-        wanted = list(numbers)
+    def digest(self, number: int) -> str | None:
+        """The digest of the charge with this number, None if there is none."""
+        return self._read(lambda tables: tables.digest(number))
+
+    def answers(self, digests: Iterable[str]) -> dict[str, str]:
+        """The stored answers of the charges with these digests; those without one are left out."""
+        wanted = list(digests)
         return self._read(lambda tables: tables.answers(wanted))
 
-    def store_answers(self, texts: Mapping[int, str]) -> dict[int, str]:
+    def answered(self) -> int:
+        """How many answers were stored; it never shrinks."""
+        return self._read(lambda tables: tables.answered())
+
+    def ties(self) -> list[tuple[str, str]]:
+        """Every answer and every request, in words, with the digest of the charge that it belongs to."""
+        return self._read(lambda tables: tables.ties())
+
+    def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges durably, and return what is stored: for each charge the first answer stays."""
         with self._locked(self._ledger) as session:
             return Tables(session, self._ledger).store_answers(texts)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from parcomp.errors import LedgerError
+from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.binding import Binding
 from parcomp.ledger.migrations import Dialect
 from parcomp.ledger.serial import SerialLedger
@@ -28,14 +29,35 @@ _PATIENCE = 0.03
 """How long SQLite itself waits for a lock. It looks ever less often, so a long wait would lose to busier processes."""
 
 
-def open_sqlite(path: str, binding: Binding, busy_seconds: float) -> Ledger:
-    """Open the ledger in a file, and make it, readable by its owner only, if there is none."""
+_OTHERS = 0o027
+"""What a file's mode must not allow: writing by its group, and anything by others."""
+
+
+def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: bool) -> Ledger:
+    """Open the ledger in a file, or make it, readable by its owner only."""
     file = Path(path).absolute()
     try:
-        _make_private(file)
+        if create:
+            _make_private(file)
+        _check_private(file)
+    except FileNotFoundError:
+        raise MissingLedgerError(
+            f"{path}: there is no ledger; make it once, with parcomp init. If there was one, find it: what was charged "
+            "there is spent"
+        ) from None
     except OSError as error:
         raise LedgerError(f"{path}: cannot be opened as a ledger ({error.strerror or error})") from None
-    return SerialLedger(lambda: SqliteSession(file, busy_seconds), binding, busy_seconds, single=True)
+    return SerialLedger(lambda: SqliteSession(file, busy_seconds), binding, busy_seconds, single=True, create=create)
+
+
+def _check_private(file: Path) -> None:
+    """Whoever can write a ledger can forget charges, so that nothing which it says can be relied on."""
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & _OTHERS:
+        raise LedgerError(
+            f"{file.name}: the ledger's mode {mode:04o} lets other users at it; look whether it is still right "
+            f"(parcomp ledger verify), and set: chmod 600 {file.name}"
+        )
 
 
 def _make_private(file: Path) -> None:
@@ -62,7 +84,14 @@ class SqliteSession:
         try:
             self._identity = _identity(file)
             # Made in autocommit mode, so that transactions are just those that are begun here.
-            self._connection = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                # Without the mode, SQLite makes a file that is not there.
+                f"{file.as_uri()}?mode=rw",
+                uri=True,
+                timeout=_PATIENCE,
+                isolation_level=None,
+                check_same_thread=False,
+            )
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(f"{file.name}: cannot be opened as a ledger ({error})") from None
         try:
@@ -96,6 +125,12 @@ class SqliteSession:
             self._connection.executemany(sql, rows)
         except (sqlite3.Error, OverflowError) as error:
             raise self._error(error) from None
+
+    def check_elsewhere(self, binding: Binding) -> None:  # noqa: ARG002  a file holds one ledger, whatever it is of
+        """Raise if the file holds something else than a ledger."""
+        tables = [row[0] for row in self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        if tables and "parcomp_schema" not in tables:
+            raise LedgerError(f"{self._file.name}: the file is another database; name one that is not there yet")
 
     def begin(self, lock: int) -> None:  # noqa: ARG002  the file has one write lock
         """Take the file's write lock."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any, Protocol
 
-from parcomp.errors import LedgerError
+from parcomp.errors import LedgerError, MissingLedgerError, shown
 from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, Entry, chain, check_text
 from parcomp.ledger.migrations import Dialect
@@ -18,7 +18,7 @@ from parcomp.ledger.store import Request
 
 __all__ = ["ConnectionLostError", "Session", "Tables"]
 
-_BINDING = "dataset, version, domain, measure, budget_units, neighbours, rows_per_person"
+_BINDING = "dataset, version, domain, measure, budget_units, neighbours, rows_per_person, source"
 _CHARGE = "number, time, analyst, statement, charged_where, units, upper_units, batch, previous, digest"
 
 
@@ -43,6 +43,9 @@ class Session(Protocol):
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each row of values."""
 
+    def check_elsewhere(self, binding: Binding) -> None:
+        """Raise if the database has a ledger of the dataset and version where this connection does not look for it."""
+
     def begin(self, lock: int) -> None:
         """Begin a transaction that holds off all others with the same lock; waits for them."""
 
@@ -64,24 +67,37 @@ class Tables:
         self._ledger = ledger
 
     @classmethod
-    def bound(cls, session: Session, binding: Binding, *, single: bool) -> int:
-        """The number of the ledger with this binding, which is entered if there is none.
+    def find(cls, session: Session, binding: Binding, *, single: bool) -> tuple[int, Binding]:
+        """The number of the ledger of these settings, and the binding that it was made with.
 
         ``single`` is whether the database holds one ledger only, so that any other one there is a mismatch.
         """
-        chosen, values = (
-            ("", ()) if single else ("WHERE dataset = ? AND version = ?", (binding.dataset, binding.version))
+        kept = _ledgers(session)
+        for number, found in kept.items():
+            if single or found.identity == binding.identity:
+                found.check_same(binding)
+                return number, found
+        known = ", ".join(f"{shown(one.dataset)} version {shown(one.version)}" for one in kept.values()) or "none"
+        raise MissingLedgerError(
+            f"there is no ledger of {shown(binding.dataset)} version {shown(binding.version)} in the database; it has "
+            f"ledgers of: {known}. Make it once, with parcomp init"
         )
-        rows = session.execute(f"SELECT ledger, {_BINDING} FROM parcomp_ledger {chosen}", values)
-        if rows:
-            number, *kept = rows[0]
-            Binding(*kept).check_same(binding)
-            return int(number)
-        number = session.execute("SELECT coalesce(max(ledger), 0) + 1 FROM parcomp_ledger")[0][0]
+
+    @classmethod
+    def enter(cls, session: Session, binding: Binding, *, single: bool) -> int:
+        """The number of a ledger that is made for these settings; there must be none of the dataset and version."""
+        kept = _ledgers(session)
+        for found in kept.values():
+            if single or found.identity == binding.identity:
+                raise LedgerError(
+                    f"there is a ledger already, of {shown(found.dataset)} version {shown(found.version)}; it is used "
+                    "as it is, and needs no init"
+                )
+        number = max(kept, default=0) + 1
         session.execute(
-            f"INSERT INTO parcomp_ledger (ledger, {_BINDING}) VALUES (?, {_marks(7)})", (number, *astuple(binding))
+            f"INSERT INTO parcomp_ledger (ledger, {_BINDING}) VALUES (?, {_marks(8)})", (number, *astuple(binding))
         )
-        return int(number)
+        return number
 
     def charges(self, after: int = 0) -> list[Charge]:
         """The charges with higher numbers, in order."""
@@ -98,6 +114,13 @@ class Tables:
         )
         return (int(rows[0][0]), str(rows[0][1])) if rows else (0, binding.digest)
 
+    def digest(self, number: int) -> str | None:
+        """The digest of the charge with this number."""
+        rows = self._session.execute(
+            "SELECT digest FROM parcomp_charge WHERE ledger = ? AND number = ?", (self._ledger, number)
+        )
+        return str(rows[0][0]) if rows else None
+
     def append(self, binding: Binding, entries: Sequence[Entry]) -> list[Charge]:
         """Append charges to the chain."""
         number, digest = self.head(binding)
@@ -112,29 +135,38 @@ class Tables:
         )
         return charges
 
-    def answers(self, numbers: Iterable[int]) -> dict[int, str]:
+    def answers(self, digests: Iterable[str]) -> dict[str, str]:
         """The stored answers of these charges."""
         found = {}
-        for number in numbers:
+        for digest in digests:
             rows = self._session.execute(
-                "SELECT answer FROM parcomp_answer WHERE ledger = ? AND number = ?", (self._ledger, number)
+                "SELECT answer FROM parcomp_answer WHERE ledger = ? AND digest = ?", (self._ledger, digest)
             )
             if rows:
-                found[number] = str(rows[0][0])
+                found[digest] = str(rows[0][0])
         return found
 
-    def store_answers(self, texts: Mapping[int, str]) -> dict[int, str]:
+    def answered(self) -> int:
+        """How many answers were stored."""
+        rows = self._session.execute("SELECT max(position) FROM parcomp_answer WHERE ledger = ?", (self._ledger,))
+        return int(rows[0][0] or 0)
+
+    def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges that have none; to be called within a transaction."""
-        for text in texts.values():
+        for digest, text in texts.items():
             check_text(text, "answer")
+            if not self._session.execute(
+                "SELECT 1 FROM parcomp_charge WHERE ledger = ? AND digest = ?", (self._ledger, digest)
+            ):
+                raise LedgerError(f"there is no charge with the digest {shown(digest)} to answer")
         stored = self.answers(texts)
-        last = self._session.execute("SELECT max(number) FROM parcomp_charge WHERE ledger = ?", (self._ledger,))[0][0]
-        for number in texts:
-            if not 1 <= number <= (last or 0):
-                raise LedgerError(f"there is no charge {number} to answer; the last one is {last or 0}")
+        fresh = [digest for digest in texts if digest not in stored]
         self._session.execute_many(
-            "INSERT INTO parcomp_answer (ledger, number, answer) VALUES (?, ?, ?)",
-            [(self._ledger, number, text) for number, text in texts.items() if number not in stored],
+            "INSERT INTO parcomp_answer (ledger, digest, position, answer) VALUES (?, ?, ?, ?)",
+            [
+                (self._ledger, digest, position, texts[digest])
+                for position, digest in enumerate(fresh, self.answered() + 1)
+            ],
         )
         return {**texts, **stored}
 
@@ -149,8 +181,8 @@ class Tables:
         if not rows:
             return None
         body_digest, charges = rows[0]
-        numbers, fresh = json.loads(charges)
-        return Request(analyst, key, str(body_digest), tuple(numbers), tuple(fresh))
+        digests, fresh = json.loads(charges)
+        return Request(analyst, key, str(body_digest), tuple(digests), tuple(fresh))
 
     def remember(self, request: Request) -> None:
         """Keep what is done for an idempotency key."""
@@ -161,6 +193,27 @@ class Tables:
             "INSERT INTO parcomp_request (ledger, analyst, request_key, body_digest, charges) VALUES (?, ?, ?, ?, ?)",
             (self._ledger, request.analyst, request.key, request.body_digest, charges),
         )
+
+    def ties(self) -> list[tuple[str, str]]:
+        """What belongs to a charge, in words, with the digest of the charge."""
+        answers = self._session.execute(
+            "SELECT position, digest FROM parcomp_answer WHERE ledger = ? ORDER BY position", (self._ledger,)
+        )
+        requests = self._session.execute(
+            "SELECT analyst, request_key, charges FROM parcomp_request WHERE ledger = ?", (self._ledger,)
+        )
+        return [(f"answer {position}", str(digest)) for position, digest in answers] + [
+            (f"the request {shown(key)} of {shown(analyst)}", str(digest))
+            for analyst, key, charges in requests
+            for digest in json.loads(charges)[0]
+            if digest is not None
+        ]
+
+
+def _ledgers(session: Session) -> dict[int, Binding]:
+    """All ledgers of the database, by number."""
+    rows = session.execute(f"SELECT ledger, {_BINDING} FROM parcomp_ledger ORDER BY ledger")
+    return {int(number): Binding(*kept) for number, *kept in rows}
 
 
 def _marks(count: int) -> str:
