@@ -12,7 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcomp.costs import MAX_UNITS, UNITS_PER_ONE, Cost, amount_of, amount_text, budget_down, cost_up
+from parcomp.costs import (
+    MAX_UNITS,
+    UNITS_PER_ONE,
+    Cost,
+    amount_down,
+    amount_of,
+    amount_text,
+    amount_up,
+    budget_down,
+    cost_up,
+    float_down,
+    float_up,
+)
 from parcomp.errors import CostError, shown
 
 decimals = st.decimals(min_value=Decimal("1e-9"), max_value=4 * 10**9, allow_nan=False, places=None)
@@ -34,6 +46,24 @@ def test_a_float_is_taken_by_its_notation(amount: float) -> None:
 def test_the_text_of_an_amount_is_the_amount(units: int) -> None:
     assert cost_up(amount_text(units)) == budget_down(amount_text(units)) == units
     assert amount_of(units) == pytest.approx(float(amount_text(units)))
+
+
+@given(st.integers(1, 2**80) | st.integers(2**53, 2**63))
+def test_units_become_numbers_on_the_asked_side(units: int) -> None:
+    """By their notation, and by their binary value too where a float cannot hold the units; off by an ulp or two."""
+    exact = Fraction(units, UNITS_PER_ONE)
+    low, high = amount_down(units), amount_up(units)
+    assert Fraction(repr(low)) <= exact <= Fraction(repr(high))
+    if Fraction(repr(high)) != exact:
+        assert Fraction(low) < exact < Fraction(high)
+    assert high - low <= Fraction(1, 2**50) * Fraction(high)
+    if units < 2**52:
+        assert low == high == amount_of(units)
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**12))
+def test_fractions_become_floats_on_the_asked_side(exact: Fraction) -> None:
+    assert Fraction(repr(float_down(exact))) <= exact <= Fraction(repr(float_up(exact)))
 
 
 def test_digits_beyond_every_precision_still_round_in_the_safe_direction() -> None:

@@ -3,10 +3,14 @@
 One unit is 10⁻⁹ of whatever a cost is stated in.  A cost is rounded **up** to whole units and a budget **down**, so
 that rounding never books less than was spent.  A number is taken by its decimal notation: ``0.1`` is one tenth,
 not the binary fraction nearest to it.
+
+Back from units to a number, the way a float is rounded matters once it has fewer digits than the units do, which begins
+near 2⁵³: what bounds a loss is rounded up (``amount_up``), what may be spent is rounded down (``amount_down``).
 """
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
@@ -22,10 +26,14 @@ __all__ = [
     "Amount",
     "Cost",
     "CostKind",
+    "amount_down",
     "amount_of",
     "amount_text",
+    "amount_up",
     "budget_down",
     "cost_up",
+    "float_down",
+    "float_up",
 ]
 
 UNITS_PER_ONE: Final = 10**9
@@ -64,13 +72,42 @@ def budget_down(amount: Amount) -> int:
 
 
 def amount_of(units: int) -> int | float:
-    """Units as the number people read: an integer where it is whole.
+    """Units as the nearest number that people read: an integer where it is whole.
 
     >>> amount_of(2_000_000_000), amount_of(250_000_000)
     (2, 0.25)
     """
     whole, rest = divmod(units, UNITS_PER_ONE)
     return whole if rest == 0 else units / UNITS_PER_ONE
+
+
+def amount_up(units: int) -> int | float:
+    """The least number, as people read it, that is not below the units.
+
+    >>> amount_up(300_000_000), amount_up(2**53 + 1), amount_down(2**53 + 1)
+    (0.3, 9007199.254740994, 9007199.254740993)
+    """
+    whole, rest = divmod(units, UNITS_PER_ONE)
+    return whole if rest == 0 else float_up(Fraction(units, UNITS_PER_ONE))
+
+
+def amount_down(units: int) -> int | float:
+    """The greatest number, as people read it, that is not above the units."""
+    whole, rest = divmod(units, UNITS_PER_ONE)
+    return whole if rest == 0 else float_down(Fraction(units, UNITS_PER_ONE))
+
+
+def float_up(exact: Fraction) -> float:
+    """The float whose decimal notation is the number, else the least one of which nothing is below it.
+
+    Neither its notation nor its binary value is below, so that it is sound whichever of the two a reader takes.
+    """
+    return _directed(exact, math.inf)
+
+
+def float_down(exact: Fraction) -> float:
+    """The float whose decimal notation is the number, else the greatest one of which nothing is above it."""
+    return _directed(exact, -math.inf)
 
 
 def amount_text(units: int) -> str:
@@ -109,6 +146,16 @@ class Cost:
     def amount(self) -> int | float:
         """The cost as the number people read."""
         return amount_of(self.units)
+
+
+def _directed(exact: Fraction, toward: float) -> float:
+    value = exact.numerator / exact.denominator
+    while (noted := Fraction(repr(value))) != exact:
+        ends = noted, Fraction(value)
+        if exact <= min(ends) if toward > 0 else max(ends) <= exact:
+            break
+        value = math.nextafter(value, toward)
+    return value
 
 
 def _decimal(amount: Amount, what: str) -> Decimal:

@@ -57,6 +57,35 @@ def test_roots_are_rounded_to_the_asked_side(units):
     assert high - low <= Fraction(1, 10**15) * high
 
 
+LOSSES = st.integers(1, 2**62) | st.integers(2**53, 2**120) | st.integers(1, 2**40).map(lambda root: root**2 * 10**9)
+
+
+@given(LOSSES, st.sampled_from(list(MEASURES.values())))
+def test_a_loss_is_never_shown_below_what_was_spent(units, measure):
+    """In exact arithmetic, by notation and by binary value, far beyond the units that a float can hold."""
+    exact = Fraction(units, 10**9)
+    low, high = measure.parameter_down(units), measure.parameter_up(units)
+    assert Fraction(repr(low)) ** measure.power <= exact <= Fraction(repr(high)) ** measure.power
+    if Fraction(repr(high)) ** measure.power != exact:
+        assert Fraction(low) ** measure.power < exact < Fraction(high) ** measure.power
+    assert Fraction(high) - Fraction(low) <= Fraction(1, 2**50) * Fraction(high)
+
+
+@given(st.integers(0, 2**62), st.integers(0, 2**62), st.sampled_from(list(MEASURES.values())))
+def test_growth_is_never_shown_below_what_is_added(first, second, measure):
+    """What was there and what is added, as they are shown, reach what is there afterwards."""
+    before, after = min(first, second), max(first, second)
+    added = Fraction(repr(measure.growth_up(before, after)))
+    assert added >= 0
+    # Exactly so for sums; roots are enclosed by integers of 60 more digits.
+    scale = 10**60
+    if measure.power == 1:
+        assert added >= Fraction(after - before, 10**9)
+    else:
+        low, high = (math.isqrt(units * scale**2 // 10**9) for units in (before, after))
+        assert added >= Fraction(high - low - 1, scale)
+
+
 @pytest.mark.parametrize("amount", ["0.00003", 1e-5])
 def test_what_is_below_one_unit_is_an_error(amount):
     """A square below 10⁻⁹ cannot be booked, neither as a cost nor as a budget."""

@@ -7,6 +7,7 @@ from parcomp.custodian.books import Books, Decision
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked, expense_of
 from parcomp.custodian.settings import Settings
+from parcomp.errors import CostError
 
 __all__ = ["quote_all", "refusal"]
 
@@ -35,7 +36,9 @@ def refusal(settings: Settings, analyst: str, release: Release, decision: Decisi
     measure = settings.measure
     whose = "the budget" if not decision.dataset.fits else f"the quota of {analyst}"
     left = measure.parameter_down(decision.remaining)
-    advice = f"ask at {left} or less" if left else "ask about other rows"
+    # What is left may be too little for any noise that can be drawn.
+    affordable = _affordable(settings, release, decision.remaining) is not None
+    advice = f"ask at {left} or less" if affordable else "ask about other rows"
     return (
         f"{whose} leaves {measure.parameter} {left} on the rows of this query, which costs "
         f"{measure.parameter_up(release.units)}; {advice}"
@@ -46,9 +49,7 @@ def _quote(
     settings: Settings, books: Books, analyst: str, release: Release, decision: Decision, *, cached: bool, free: bool
 ) -> Quote:
     measure = settings.measure
-    best = None
-    if decision.remaining >= len(release.mechanisms):
-        best = Release.plan(settings, release.statement, decision.remaining).expected_error
+    best = _affordable(settings, release, decision.remaining)
     loss = books.dataset.loss
     return Quote(
         cost=measure.parameter_up(release.units),
@@ -56,17 +57,21 @@ def _quote(
         remaining=measure.parameter_down(decision.remaining),
         fits=free or decision.fits,
         expected_error=0.0 if release.statement.query.is_contradiction else release.expected_error,
-        best_error=best,
+        best_error=None if best is None else best.expected_error,
         cached=cached,
         reason="" if free or decision.fits else refusal(settings, analyst, release, decision),
     )
 
 
+def _affordable(settings: Settings, release: Release, remaining: int) -> Release | None:
+    """The statement with the noise that all that remains buys; None if none can be drawn that is so wide."""
+    try:
+        return Release.plan(settings, release.statement, remaining)
+    except CostError:
+        return None
+
+
 def _grown(settings: Settings, before: int, after: int) -> int | float:
     """By how much the dataset's loss grows, in the measure's parameter, given additive units against one row."""
     measure, rows = settings.measure, settings.rows_per_person
-    if before == after:
-        return 0
-    if measure.power == 1:
-        return measure.parameter_up(measure.group(after - before, rows))
-    return measure.parameter_up(measure.group(after, rows)) - measure.parameter_up(measure.group(before, rows))
+    return measure.growth_up(measure.group(before, rows), measure.group(after, rows))

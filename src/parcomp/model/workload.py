@@ -15,7 +15,7 @@ from typing import TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, Cost, CostKind, amount_of
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, Cost, CostKind, amount_up
 from parcomp.errors import PredicateError, WorkloadError, shown
 from parcomp.model.domain import Domain
 from parcomp.model.notation import read_predicate
@@ -217,7 +217,7 @@ class Workload:
     @property
     def total(self) -> int | float:
         """What all queries cost under sequential composition, in additive units."""
-        return amount_of(sum(self.additive_units().tolist()))
+        return amount_up(sum(self.additive_units().tolist()))
 
 
 class WorkloadBuilder:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from parcomp.costs import amount_of
+from parcomp.costs import amount_down, amount_up
 from parcomp.graph.clique import CliqueSearch
 from parcomp.graph.coloring import weighted_coloring
 from parcomp.graph.query_graph import build_query_graph
@@ -45,8 +45,8 @@ def clique_number(workload: Workload, time_limit: float = 60.0) -> CliqueNumber:
     compilation = compile_workload(workload)
     found = CliqueSearch(build_query_graph(compilation.compiled)).run(began + time_limit)
     return CliqueNumber(
-        amount_of(found.lower * compilation.unit),
-        amount_of(found.upper * compilation.unit),
+        amount_down(found.lower * compilation.unit),
+        amount_up(found.upper * compilation.unit),
         found.exact,
         [workload.id_of(position) for position in compilation.queries[found.vertices].tolist()],
         time.monotonic() - began,
@@ -61,4 +61,4 @@ def chromatic_number(workload: Workload) -> ChromaticNumber:
     classes: list[list[QueryId]] = [[] for _ in range(coloring.class_count)]
     for position, color in zip(compilation.queries.tolist(), coloring.classes.tolist(), strict=True):
         classes[color].append(workload.id_of(position))
-    return ChromaticNumber(amount_of(coloring.weight * compilation.unit), classes, time.monotonic() - began)
+    return ChromaticNumber(amount_up(coloring.weight * compilation.unit), classes, time.monotonic() - began)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import amount_of
+from parcomp.costs import amount_down, amount_up
 from parcomp.errors import ParcompError, SizeError
 from parcomp.graph.clique import CliqueSearch
 from parcomp.graph.coloring import weighted_coloring
@@ -59,8 +59,8 @@ def max_overlap(
     return MaximumOverlap(
         queries=len(workload),
         method=method,
-        lower=amount_of(bracket.lower),
-        upper=amount_of(bracket.upper),
+        lower=amount_down(bracket.lower),
+        upper=amount_up(bracket.upper),
         exact=bracket.lower == bracket.upper,
         total=workload.total,
         witness=workload.domain.row(bracket.codes),
@@ -72,7 +72,7 @@ def max_overlap(
 
 
 def _tell(progress: Progress, lower: int, upper: int) -> None:
-    progress(amount_of(lower), amount_of(upper))
+    progress(amount_down(lower), amount_up(upper))
 
 
 def _compiled(workload: Workload) -> Compilation | None:

@@ -51,7 +51,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import amount_of
+from parcomp.costs import amount_down, amount_of, amount_up
 from parcomp.errors import CertificateError, ParcompError
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
@@ -131,7 +131,7 @@ class _Checker:
         proven_upper = self._tree_bound()
         if proven_upper > upper:
             raise CertificateError(f"the cases prove {amount_of(proven_upper)}, not the upper end {amount_of(upper)}")
-        return Verdict(amount_of(lower), amount_of(upper), lower == upper, len(self.nodes))
+        return Verdict(amount_down(lower), amount_up(upper), lower == upper, len(self.nodes))
 
     def _row_weight(self, row: Mapping[str, Any]) -> int:
         codes = []

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, amount_of
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, amount_down, amount_up
 from parcomp.errors import CostError, ParcompError, WorkloadError, shown
 from parcomp.model.workload import QueryId, Workload
 from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
@@ -77,16 +77,16 @@ class Plan:
     @property
     def costs(self) -> list[int | float]:
         """What each query costs, in the measure's parameter: ε, ρ or μ."""
-        return [amount_of(units) for units in self._parameter_units().tolist()]
+        return [amount_down(units) for units in self._parameter_units().tolist()]
 
     @property
     def loss(self) -> int | float:
         """What the whole workload spends, in the measure's parameter."""
         if self.measure.power == 1:
-            return amount_of(self.loss_units)
+            return amount_up(self.loss_units)
         # Rounded up; as budget_units is at most the squared budget, this is at most the budget.
         square = self.loss_units * UNITS_PER_ONE
-        return amount_of(math.isqrt(square - 1) + 1 if square else 0)
+        return amount_up(math.isqrt(square - 1) + 1 if square else 0)
 
     @property
     def worst_error(self) -> float:

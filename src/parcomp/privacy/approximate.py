@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parcomp.costs import Amount, amount_of, cost_up
+from parcomp.costs import Amount, amount_up, cost_up
 from parcomp.errors import ParcompError, WorkloadError
 from parcomp.model.workload import Workload
 from parcomp.privacy.loss import neighbor_units
@@ -60,10 +60,10 @@ def approximate_loss(
     half = time.monotonic() + (deadline - time.monotonic()) / 2
     by_epsilon, by_delta = overlap.within_time(epsilons, half), overlap.within_time(booked, deadline)
     return ApproximateLoss(
-        epsilon=amount_of(neighbor_units(by_epsilon.upper, overlap.total(epsilons), relation)),
-        delta=amount_of(neighbor_units(by_delta.upper, overlap.total(booked), relation)),
-        sequential_epsilon=amount_of(sum(epsilons.tolist())),
-        sequential_delta=amount_of(sum(booked.tolist())),
+        epsilon=amount_up(neighbor_units(by_epsilon.upper, overlap.total(epsilons), relation)),
+        delta=amount_up(neighbor_units(by_delta.upper, overlap.total(booked), relation)),
+        sequential_epsilon=amount_up(sum(epsilons.tolist())),
+        sequential_delta=amount_up(sum(booked.tolist())),
         exact=by_epsilon.exact and by_delta.exact,
         neighbours=relation,
     )

@@ -41,6 +41,8 @@ def central_limit(workload: Workload, *, time_limit: float = 60.0) -> CentralLim
         raise WorkloadError(
             f"the central limit approximation takes costs in epsilon, not in {' and '.join(sorted(kinds))}"
         )
-    squares = np.array([max(1, -(-units * units // UNITS_PER_ONE)) for units in workload.units.tolist()], np.int64)
-    bracket = OverlapUnits(workload).within_time(squares, time.monotonic() + time_limit)
+    squares = np.array([-(-units * units // UNITS_PER_ONE) for units in workload.units.tolist()], object)
+    if len(squares) and max(squares) >= 2**62:
+        raise WorkloadError("the square of the largest epsilon is too large to be added up")
+    bracket = OverlapUnits(workload).within_time(squares.astype(np.int64), time.monotonic() + time_limit)
     return CentralLimit(Gaussian(float(GDP.parameter_up(bracket.upper))), bracket.exact)

@@ -19,7 +19,7 @@ import numpy as np
 from dp_accounting.pld import pld_pmf
 
 from parcomp.privacy.atoms import Atoms
-from parcomp.privacy.rounding import Floats
+from parcomp.privacy.rounding import Floats, up
 from parcomp.privacy.tradeoff import IDENTITY, ApproximateDP, Envelope, Gaussian, Laplace, TradeOff
 
 __all__ = ["Comparison", "compare", "lower_convex_envelope", "parallel_composition", "tensor", "tensor_power"]
@@ -52,7 +52,7 @@ def tensor(factors: Iterable[TradeOff]) -> TradeOff:
 
 def tensor_power(counts: Mapping[TradeOff, int]) -> TradeOff:
     """The tensor product of trade-off functions, each taken as often as ``counts`` says, from below."""
-    gaussian = math.sqrt(sum(count * f.mu**2 for f, count in counts.items() if isinstance(f, Gaussian)))
+    gaussian = _gaussian_product({f.mu: count for f, count in counts.items() if isinstance(f, Gaussian)})
     others = {f: count for f, count in counts.items() if count and not isinstance(f, Gaussian) and f != IDENTITY}
     if not others:
         return Gaussian(gaussian) if gaussian else IDENTITY
@@ -108,6 +108,16 @@ def compare(first: TradeOff, second: TradeOff, tolerance: float = 1e-9) -> Compa
     if worse and better:
         return "crossing"
     return "below" if worse else "above" if better else "equal"
+
+
+def _gaussian_product(counts: Mapping[float, int]) -> float:
+    """The μ of a product of Gaussians, √Σ μ², from above; that of a single one is its own."""
+    present = {mu: count for mu, count in counts.items() if count and mu}
+    if len(present) == 1 and 1 in present.values():
+        return next(iter(present))
+    largest = max(present, default=0.0)
+    # As fractions of the largest, so that no square is too small for a float.
+    return up(largest * math.sqrt(math.fsum(count * (mu / largest) ** 2 for mu, count in present.items())))
 
 
 def _exact(counts: Mapping[TradeOff, int]) -> Atoms | None:

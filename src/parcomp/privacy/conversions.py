@@ -23,7 +23,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, ndtr
 
 from parcomp.errors import ParcompError, shown
-from parcomp.privacy.rounding import Floats, least_true, most_true, up
+from parcomp.privacy.rounding import RELATIVE, Floats, least_true, most_true, up
 
 __all__ = [
     "gdp_delta",
@@ -39,19 +39,20 @@ __all__ = [
     "zcdp_to_renyi",
 ]
 
-_TINY = math.ulp(0.0)
+_TINY = 1e-307
+"""What is positive is never reported as less: below, floats have fewer digits."""
 _LARGEST = 1e15
 """No ε beyond this is looked for."""
 
 
 def pure_to_zcdp(epsilon: float) -> float:
     """The ρ of zCDP that ε of pure differential privacy implies, ε²/2."""
-    return up(_checked("epsilon", epsilon) ** 2 / 2)
+    return _half_square(_checked("epsilon", epsilon))
 
 
 def gdp_to_zcdp(mu: float) -> float:
     """The ρ of zCDP that μ of Gaussian differential privacy implies, μ²/2."""
-    return up(_checked("mu", mu) ** 2 / 2)
+    return _half_square(_checked("mu", mu))
 
 
 def zcdp_to_renyi(rho: float, order: float) -> float:
@@ -74,15 +75,25 @@ def pure_to_renyi(epsilon: float, order: float) -> float:
 
 
 def renyi_epsilon(orders: Sequence[float], losses: Sequence[float], delta: float) -> tuple[float, float]:
-    """The least ε at δ that a Rényi curve proves, and the order that proves it."""
+    """The least ε at δ that a Rényi curve proves, and the order that proves it.
+
+    The terms of ε = loss + log(1 − 1/α) − log(δ·α)/(α − 1) cancel where ε is near 0, so the margin is given to what
+    goes in: a δ that is lower by 10⁻¹⁰ adds 10⁻¹⁰/(α − 1), and a loss that is higher by as much its own part, which
+    are more than the rounding of any term.
+    """
     _delta(delta)
-    epsilon, order = rdp.compute_epsilon(list(orders), list(losses), delta)
+    epsilon, order = rdp.compute_epsilon(list(orders), [up(loss) for loss in losses], delta * (1 - RELATIVE))
     return up(float(epsilon)), float(order)
 
 
 def renyi_delta(orders: Sequence[float], losses: Sequence[float], epsilon: float) -> tuple[float, float]:
-    """The least δ at ε that a Rényi curve proves, and the order that proves it."""
-    delta, order = rdp.compute_delta(list(orders), list(losses), _checked("epsilon", epsilon))
+    """The least δ at ε that a Rényi curve proves, and the order that proves it.
+
+    Where losses are small, √(1 − e^(−loss)) is worked out from a float near 1, which may be off by 10⁻¹⁶: as much and
+    more is added to the loss.
+    """
+    raised = [up(loss) + 4e-16 if loss else 0.0 for loss in losses]
+    delta, order = rdp.compute_delta(list(orders), raised, _checked("epsilon", epsilon))
     return min(1.0, max(up(float(delta)), _TINY if any(losses) else 0.0)), float(order)
 
 
@@ -120,17 +131,23 @@ def gdp_delta(mu: float, epsilon: float | Floats) -> Floats:
     """The δ at ε (of any sign, one or many) that μ of Gaussian differential privacy allows, exactly but for the margin.
 
     With x = ε/μ − μ/2 and y = ε/μ + μ/2 it is Φ(−x) − e^ε·Φ(−y).  As y² − x² = 2ε, this is e^(−x²/2)·(erfcx(x/√2) −
-    erfcx(y/√2))/2, which does not cancel where δ is small.
+    erfcx(y/√2))/2, which does not cancel where δ is small because ε is large.  It does where μ is small: there what
+    rounding may take is added.  Let s bound the error of x and y.  It moves erfcx(z) by at most s times its slope,
+    which is at most (2/√π)/(1 + z²) for z ≥ 0 and 2/√π + 2·|z|·erfcx(z) below, and e^(−x²/2) by the factor 1 + |x|·s.
     """
     if _checked("mu", mu) == 0:
-        return np.maximum(0.0, -np.expm1(np.asarray(epsilon, np.float64)))
+        return up(np.maximum(0.0, -np.expm1(np.asarray(epsilon, np.float64))))
     losses = np.asarray(epsilon, np.float64)
     # The identity δ(−ε) = 1 − e^(−ε)·(1 − δ(ε)) of a symmetric trade-off function leaves only ε ≥ 0.
     size = np.abs(losses)
     x, y = size / mu - mu / 2, size / mu + mu / 2
+    shift = 4e-16 * y
     root = math.sqrt(2)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        tail = np.exp(-x * x / 2) / 2 * (erfcx(np.maximum(x, -5.0) / root) - erfcx(y / root))
+        left, right = np.maximum(x, -5.0) / root, y / root
+        rounding = 8e-16 * (erfcx(left) + erfcx(right)) + shift * (_erfcx_slope(left) + _erfcx_slope(right))
+        difference = erfcx(left) - erfcx(right) + rounding
+        tail = np.exp(-x * x / 2) / 2 * difference * (1 + 2 * np.abs(x) * shift)
         # Far on the left nothing cancels, while erfcx would overflow.
         center = ndtr(-x) - np.exp(-x * x / 2) * erfcx(y / root) / 2
         delta = np.where(x > -5.0, tail, center)
@@ -145,8 +162,10 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     if _checked("mu", mu) == 0:
         return 0.0
     high = 1.0
-    while gdp_delta(mu, high) > delta and high < _LARGEST:
+    while gdp_delta(mu, high) > delta:
         high *= 2
+        if high > _LARGEST:
+            return math.inf
     return least_true(lambda epsilon: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
 
 
@@ -158,6 +177,17 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     while gdp_delta(high, epsilon) <= delta and high < _LARGEST:
         high *= 2
     return most_true(lambda mu: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
+
+
+def _half_square(value: float) -> float:
+    """Half of a square, from above."""
+    return max(up(value**2 / 2), _TINY if value else 0.0)
+
+
+def _erfcx_slope(z: Floats) -> Floats:
+    """A bound of the absolute derivative of erfcx."""
+    steepest = 2 / math.sqrt(math.pi)
+    return np.asarray(np.where(z >= 0, steepest / (1 + z * z), steepest + 2 * np.abs(z) * erfcx(z)))
 
 
 def _checked(name: str, value: float) -> float:

@@ -106,7 +106,7 @@ def privacy_loss(
 
     def tell(bracket: UnitBracket) -> None:
         if progress is not None:
-            progress(kind.parameter_up(bracket.lower), kind.parameter_up(bracket.upper))
+            progress(kind.parameter_down(bracket.lower), kind.parameter_up(bracket.upper))
 
     overlap = OverlapUnits(workload)
     bracket = overlap.within_time(units, began + time_limit, tell)
@@ -121,7 +121,7 @@ def privacy_loss(
     return PrivacyLoss(
         measure=kind.name,
         loss=loss,
-        lower=kind.parameter_up(lower),
+        lower=loss if lower == upper else kind.parameter_down(lower),
         sequential=sequential,
         saved=1 - loss / sequential if sequential else 0.0,
         exact=lower == upper,

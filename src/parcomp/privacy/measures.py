@@ -21,7 +21,18 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, CostKind, amount_of, budget_down, cost_up
+from parcomp.costs import (
+    COST_KINDS,
+    UNITS_PER_ONE,
+    Amount,
+    CostKind,
+    amount_down,
+    amount_of,
+    amount_up,
+    budget_down,
+    cost_up,
+    float_up,
+)
 from parcomp.errors import CostError, ParcompError, WorkloadError, shown
 from parcomp.model.workload import Workload
 
@@ -72,12 +83,20 @@ class Measure:
         return units if self.power == 1 else self._booked(units * units // UNITS_PER_ONE, amount, units)
 
     def parameter_up(self, units: int) -> int | float:
-        """The parameter that additive units amount to, rounded up where it is a root: for losses."""
-        return amount_of(units) if self.power == 1 else _root(units, up=True)
+        """The parameter that additive units amount to, rounded up: for losses."""
+        return amount_up(units) if self.power == 1 else _root(units, up=True)
 
     def parameter_down(self, units: int) -> int | float:
-        """The parameter within additive units, rounded down where it is a root: for what a given cost buys."""
-        return amount_of(units) if self.power == 1 else _root(units, up=False)
+        """The parameter within additive units, rounded down: for what a given cost buys."""
+        return amount_down(units) if self.power == 1 else _root(units, up=False)
+
+    def growth_up(self, before: int, after: int) -> int | float:
+        """By how much the parameter grows from additive units to more of them, rounded up."""
+        if self.power == 1 or before in (0, after):
+            return self.parameter_up(after - before)
+        # Numbers are taken by their notation, here as everywhere.
+        high, low = (Fraction(repr(number)) for number in (self.parameter_up(after), self.parameter_down(before)))
+        return float_up(high - low)
 
     def group(self, units: int, rows_per_person: int) -> int:
         """The additive units against a person who owns up to so many rows, given those against a single row."""
@@ -181,11 +200,15 @@ def _root(units: int, *, up: bool) -> int | float:
     scaled = units * UNITS_PER_ONE
     whole = math.isqrt(scaled)
     if whole * whole == scaled:
-        return amount_of(whole)
+        return amount_up(whole) if up else amount_down(whole)
     exact = Fraction(units, UNITS_PER_ONE)
     root = math.sqrt(units / UNITS_PER_ONE)
-    while up and Fraction(root) ** 2 < exact:
-        root = math.nextafter(root, math.inf)
-    while not up and Fraction(root) ** 2 > exact:
-        root = math.nextafter(root, 0.0)
+
+    def beyond(root: float) -> bool:
+        # As in parcomp.costs, both the notation and the binary value are on the sound side.
+        squares = Fraction(repr(root)) ** 2, Fraction(root) ** 2
+        return min(squares) >= exact if up else max(squares) <= exact
+
+    while not beyond(root):
+        root = math.nextafter(root, math.inf if up else 0.0)
     return root

@@ -11,11 +11,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, CostKind
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, CostKind, float_down, float_up
 from parcomp.errors import ParcompError, WorkloadError, shown
 from parcomp.model.workload import Workload
 from parcomp.privacy.conversions import gdp_to_zcdp, pure_to_renyi, pure_to_zcdp, renyi_epsilon, zcdp_to_renyi
@@ -102,9 +104,9 @@ def renyi_loss(
     brackets = [overlap.within_work(units, _FIRST_WORK) for units in costs]
     refined: list[float] = []
 
-    def curve(ends: Sequence[int]) -> list[float]:
+    def curve(ends: Sequence[int], rounded: Callable[[Fraction], float] = float_up) -> list[float]:
         return [
-            neighbor_units(end, total, relation) * rows * rows / UNITS_PER_ONE
+            rounded(Fraction(neighbor_units(end, total, relation) * rows * rows, UNITS_PER_ONE))
             for end, total in zip(ends, totals, strict=True)
         ]
 
@@ -118,14 +120,14 @@ def renyi_loss(
         brackets[chosen] = UnitBracket(max(old.lower, found.lower), min(old.upper, found.upper))
         refined.append(ascending[chosen])
     # Divergences grow with the order, query by query and so in sum: an upper end holds for every lower order as well.
-    uppers = np.minimum.accumulate([bracket.upper for bracket in brackets][::-1])[::-1].tolist()
+    uppers = list(accumulate([bracket.upper for bracket in reversed(brackets)], min))[::-1]
     losses = curve(uppers)
     epsilon, order = renyi_epsilon(ascending, losses, delta) if delta is not None else (None, None)
     return RenyiLoss(
         orders=tuple(ascending),
         losses=tuple(losses),
-        lower=tuple(curve([bracket.lower for bracket in brackets])),
-        sequential=tuple(sum(units.tolist()) * rows * rows / UNITS_PER_ONE for units in costs),
+        lower=tuple(curve([bracket.lower for bracket in brackets], float_down)),
+        sequential=tuple(float_up(Fraction(sum(units.tolist()) * rows * rows, UNITS_PER_ONE)) for units in costs),
         neighbours=relation,
         rows_per_person=rows,
         delta=delta,

@@ -198,12 +198,12 @@ class Laplace(TradeOff):
     def renyi(self, order: float) -> float:
         """The divergence of two Laplace distributions (Mironov 2017, Proposition 6)."""
         x = (order - 1) * self.epsilon
-        share = order / (2 * order - 1)
+        share, rest = order / (2 * order - 1), (order - 1) / (2 * order - 1)
         if x > 500:
             return up(self.epsilon + math.log(share) / (order - 1))
-        excess = share * math.expm1(x) + (1 - share) * math.expm1(-order * self.epsilon)
-        # Near ε = 0 the two terms cancel; what is lost is at most a few units in the last place of the larger one.
-        excess += 1e-15 * abs(math.expm1(x))
+        # Near ε = 0 the two terms cancel; what is lost is at most a few units in the last place of each.
+        grown, shrunk = share * math.expm1(x), -rest * math.expm1(-order * self.epsilon)
+        excess = grown - shrunk + 2e-15 * (grown + shrunk)
         return min(up(math.log1p(max(excess, 0.0)) / (order - 1)), up(self.epsilon))
 
 
@@ -248,8 +248,15 @@ class Envelope(TradeOff):
         # Below the first point the chord starts from the bound that (ε, δ)-DP gives at 0.
         first_epsilon, first_delta = float(self.epsilons[0]), float(self.points[0])
         at_zero = float(ApproximateDP(first_epsilon, first_delta).profile(0.0))
-        nodes = np.expm1(np.concatenate(([0.0], self.epsilons)))
-        chord = np.interp(np.expm1(np.minimum(size, 705.0)), nodes, np.concatenate(([at_zero], self.points)))
+        nodes, points = np.concatenate(([0.0], self.epsilons)), np.concatenate(([at_zero], self.points))
+        after = np.minimum(np.searchsorted(nodes, size, side="right"), len(nodes) - 1)
+        before = after - 1
+        # As parts of the two ends, so that nothing cancels where the right one is by far the smaller.
+        ended = size >= nodes[after]
+        share = np.expm1(np.minimum(size - nodes[after], 0.0)) / np.where(
+            ended, 1.0, np.expm1(nodes[before] - nodes[after])
+        )
+        chord = points[after] + share * np.maximum(points[before] - points[after], 0.0)
         return _mirrored(epsilons, np.minimum(1.0, up(chord)))
 
     def support(self) -> Floats:
