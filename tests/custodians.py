@@ -6,6 +6,10 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from parcomp.custodian import Custodian
+from parcomp.custodian.settings import Settings
 
 from parcomp.custodian import Custodian
 
@@ -59,3 +63,13 @@ url = "{ledger}"
     if init:
         Custodian.create(settings).close()
     return settings
+
+
+def open_custodian(directory: Path, **settings: Any) -> Custodian:
+    """A custodian with a ledger of its own, settings as in :func:`write_custodian`."""
+    return Custodian.open(write_custodian(directory, **settings))
+
+
+def load_settings(directory: Path, **settings: Any) -> Settings:
+    """The settings of a custodian that was written but not opened."""
+    return Settings.load(write_custodian(directory, **settings))

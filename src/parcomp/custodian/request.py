@@ -15,10 +15,9 @@ from parcomp.costs import Amount
 from parcomp.custodian.accountant import Expense
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
+from parcomp.custodian.sharing import share_out
 from parcomp.errors import CostError, SettingsError, WorkloadError, shown
 from parcomp.model.statement import Statement
-from parcomp.model.workload import Workload
-from parcomp.planning.plan import plan
 from parcomp.sql.parse import parse_statement
 
 __all__ = ["Amounts", "Asked", "Costs", "expense_of", "read_request"]
@@ -71,12 +70,14 @@ def read_request(settings: Settings, analyst: str, statements: Sequence[str | St
     if costs.budget is None:
         units = _stated(settings, costs, len(parsed))
         priced: list[object] = list(units)
+        releases = [Release.plan(settings, one, cost) for one, cost in zip(parsed, units, strict=True)]
     else:
-        units = _planned(settings, costs, parsed)
+        if any(amount is not None for amount in (costs.epsilon, costs.rho, costs.mu)):
+            raise CostError("a batch has either a budget for all or costs, not both")
         priced = ["budget", settings.measure.budget_down(costs.budget)]
-    releases = tuple(Release.plan(settings, one, cost) for one, cost in zip(parsed, units, strict=True))
+        releases = share_out(settings, parsed, costs.budget)
     body = json.dumps([[one.text for one in parsed], priced], ensure_ascii=False)
-    return Asked(analyst, releases, hashlib.sha256(body.encode()).hexdigest())
+    return Asked(analyst, tuple(releases), hashlib.sha256(body.encode()).hexdigest())
 
 
 def expense_of(release: Release) -> Expense:
@@ -101,14 +102,3 @@ def _stated(settings: Settings, costs: Costs, count: int) -> list[int]:
         return [settings.measure.cost_up(one) for one in amount]
     assert amount is not None
     return [settings.measure.cost_up(amount)] * count
-
-
-def _planned(settings: Settings, costs: Costs, statements: Sequence[Statement]) -> list[int]:
-    """The costs that share a budget out with the least mean expected error."""
-    if any(amount is not None for amount in (costs.epsilon, costs.rho, costs.mu)):
-        raise CostError("a batch has either a budget for all or costs, not both")
-    workload = Workload(settings.domain, [statement.query for statement in statements])
-    # Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.
-    shared = plan(workload, costs.budget, settings.measure.name)
-    # A contradiction is planned at no cost; nothing is charged for it, whatever stands here.
-    return [max(units, len(one.aggregates)) for units, one in zip(shared.units.tolist(), statements, strict=True)]

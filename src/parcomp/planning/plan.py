@@ -29,7 +29,7 @@ from parcomp.planning.rows import EveryRow, RowSource, row_source
 from parcomp.planning.slack import raise_costs
 from parcomp.privacy.measures import Measure, MeasureName, find_measure
 
-__all__ = ["Objective", "Plan", "Progress", "plan", "required_budget"]
+__all__ = ["Objective", "Plan", "Progress", "plan", "plan_units", "required_budget"]
 
 Objective: TypeAlias = Literal["mean", "max", "uniform"]
 PerQuery: TypeAlias = float | Sequence[float | None] | Mapping[QueryId, float]
@@ -126,32 +126,56 @@ def plan(
     >>> [round(cost, 4) for cost in result.costs]
     [0.5, 1.0, 0.5]
     """
-    began = time.monotonic()
     found = find_measure(measure)
+    if budget is None and ceilings is None:
+        raise CostError("a plan needs a budget, or ceilings of the expected error from which a budget follows")
+    return plan_units(
+        workload,
+        None if budget is None else found.budget_down(budget),
+        found,
+        objective,
+        importance=importance,
+        ceilings=ceilings,
+        time_limit=time_limit,
+        progress=progress,
+    )
+
+
+def plan_units(
+    workload: Workload,
+    units: int | None,
+    measure: Measure,
+    objective: Objective = "mean",
+    *,
+    importance: PerQuery | None = None,
+    ceilings: PerQuery | None = None,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> Plan:
+    """The same for a budget in the additive units of a measure, of which no row is covered by more."""
+    began = time.monotonic()
     if objective not in get_args(Objective):
         raise ParcompError(f"unknown objective {shown(objective)}; there are {', '.join(get_args(Objective))}")
     if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
         raise ParcompError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
-    if budget is None and ceilings is None:
-        raise CostError("a plan needs a budget, or ceilings of the expected error from which a budget follows")
     if importance is not None and objective == "uniform":
         raise ParcompError("the uniform plan takes no importance: all queries cost the same")
-    _check_kinds(workload, found)
+    _check_kinds(workload, measure)
     weights = np.ones(len(workload)) if importance is None else _weights(workload, importance)
-    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, found)
-    units = None if budget is None else found.budget_down(budget)
+    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, measure)
     problem = allocation_problem(workload, weights, least, units or 1)
     source = row_source(problem.reduced)
     deadline = began + time_limit
     needed = _needed(problem, source, began + _BASELINE_SHARE * time_limit)
     if units is not None and needed > units:
         raise CostError(
-            f"a budget of {shown(budget)} does not keep the ceilings; {_parameter_text(found, needed)} would do"
+            f"a budget of {_parameter_text(measure, units)} does not keep the ceilings; "
+            f"{_parameter_text(measure, needed)} would do"
         )
     problem = replace(problem, budget=needed if units is None else units)
     if not len(problem.queries):
-        return _finished(workload, problem, found, objective, None, 1, began, weights)
-    exponent = error_exponent(found)
+        return _finished(workload, problem, measure, objective, None, 1, began, weights)
+    exponent = error_exponent(measure)
     tell = progress if progress is not None else _tell_nobody
     baseline = time.monotonic()
     gamma = weigh(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
@@ -172,7 +196,7 @@ def plan(
             if not needed
             else "the ceilings take the whole budget where a query without one is; give it a ceiling, or more budget"
         )
-    return _finished(workload, problem, found, objective, fitted, gamma.upper, began, weights)
+    return _finished(workload, problem, measure, objective, fitted, gamma.upper, began, weights)
 
 
 def required_budget(
@@ -325,7 +349,7 @@ def _booked(measure: Measure, units: Units) -> Units:
 
 
 def _parameter_text(measure: Measure, units: int) -> str:
-    return f"{measure.symbol} = {measure.parameter_up(units):.9g}"
+    return f"{measure.symbol} = {measure.parameter_up(units)}"
 
 
 def _tell_nobody(rounds: int, heaviest: float) -> None:
