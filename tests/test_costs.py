@@ -101,3 +101,13 @@ def test_the_largest_cost() -> None:
         Cost("weight", MAX_UNITS + 1)
     with pytest.raises(CostError, match="unknown kind"):
         Cost("delta", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("units", [0, -1])
+def test_nothing_costs_nothing(units: int) -> None:
+    """A cost of no unit would be an answer for free."""
+    with pytest.raises(CostError, match="between 1 and"):
+        Cost("epsilon", units)
+    for book in (cost_up, budget_down):
+        with pytest.raises(CostError, match="must be above 0"):
+            book(units)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -13,29 +14,29 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from parcomp.custodian import Custodian
 from parcomp.errors import RefusedError
-from tests.custodians import write_custodian
+from tests.custodians import open_custodian
 
-DOMAIN = {
-    "name": "people",
-    "attributes": {"sex": {"values": ["F", "M"], "nullable": True}, "age": {"low": 0, "high": 3}},
-}
-ROWS = list(product(["F", "M", None], range(4)))
-TABLE = [{"sex": sex or "", "age": age} for sex, age in ROWS]
+AGES = (4, 65, 130, 300)
+"""How many ages there may be: also more than one word of bits holds."""
 
 ATOMS = {
-    "sex = 'F'": lambda sex, age: sex == "F",
-    "sex <> 'F'": lambda sex, age: sex == "M",
-    "sex IS NULL": lambda sex, age: sex is None,
-    "NOT sex IS NULL": lambda sex, age: sex is not None,
-    "age < 2": lambda sex, age: age < 2,
-    "age BETWEEN 1 AND 2": lambda sex, age: age in (1, 2),
-    "age IN (0, 3)": lambda sex, age: age in (0, 3),
-    "age = 7": lambda sex, age: False,
-    "sex = 'M' OR age = 0": lambda sex, age: sex == "M" or age == 0,
+    "sex = 'F'": lambda sex, age, ages: sex == "F",
+    "sex <> 'F'": lambda sex, age, ages: sex == "M",
+    "sex IS NULL": lambda sex, age, ages: sex is None,
+    "NOT sex IS NULL": lambda sex, age, ages: sex is not None,
+    "age < 2": lambda sex, age, ages: age < 2,
+    "age BETWEEN 1 AND 2": lambda sex, age, ages: age in (1, 2),
+    "age IN (0, 3)": lambda sex, age, ages: age in (0, 3),
+    "age >= 64": lambda sex, age, ages: age >= 64,
+    "age NOT IN (1, 63, 64, 128)": lambda sex, age, ages: age not in (1, 63, 64, 128),
+    "age = 700": lambda sex, age, ages: False,
+    "sex = 'M' OR age = 0": lambda sex, age, ages: sex == "M" or age == 0,
 }
 """Conditions with their meaning, written down independently of the SQL that is parsed."""
 
-wheres = st.lists(st.sampled_from(sorted(ATOMS)), max_size=2, unique=True)
+PARAMETER = {"pure": "epsilon", "zcdp": "rho", "gdp": "mu"}
+
+wheres = st.lists(st.sampled_from(sorted(ATOMS)), max_size=2, unique=True).map(tuple)
 costs = st.integers(1, 12)
 statements = st.tuples(wheres, st.booleans())
 
@@ -47,40 +48,64 @@ def sql_of(statement):
     return f"SELECT COUNT(*) FROM people{where}{' GROUP BY sex' if grouped else ''}"
 
 
-def covered(statement):
+@cache
+def rows_of(ages):
+    """All rows of the domain."""
+    return list(product(["F", "M", None], range(ages)))
+
+
+@cache
+def counted(statement, ages):
+    """The rows that the statement counts."""
+    return frozenset(row for row in rows_of(ages) if all(ATOMS[condition](*row, ages) for condition in statement[0]))
+
+
+@cache
+def covered(statement, ages):
     """The rows that the statement is charged for: all that agree on each attribute with rows that it counts."""
-    counted = [row for row in ROWS if all(ATOMS[condition](*row) for condition in statement[0])]
-    sexes, ages = {sex for sex, _ in counted}, {age for _, age in counted}
-    return frozenset(row for row in ROWS if row[0] in sexes and row[1] in ages)
-
-
-def identity(statement):
-    """What makes two statements the same: the counted rows and the groups."""
-    counted = frozenset(row for row in ROWS if all(ATOMS[condition](*row) for condition in statement[0]))
-    return counted, statement[1]
+    chosen = counted(statement, ages)
+    sexes, years = {sex for sex, _ in chosen}, {age for _, age in chosen}
+    return frozenset(row for row in rows_of(ages) if row[0] in sexes and row[1] in years)
 
 
 class CustodianMachine(RuleBasedStateMachine):
-    """A custodian with a budget of 20 tenths beside a list of what it should have charged."""
+    """A custodian with a budget of 20 parts beside a list of what it should have charged, in exact units."""
 
     def __init__(self):
         super().__init__()
         self.directory = tempfile.TemporaryDirectory()
         self.charged = []
 
-    @initialize(replace=st.booleans(), quota=st.integers(5, 20))
-    def start(self, replace, quota):
-        """Open a ledger under either neighbor relation, with a quota for one analyst."""
-        self.replace, self.quota = replace, quota
-        self.path = write_custodian(
+    @initialize(
+        replace=st.booleans(),
+        quota=st.integers(5, 20),
+        measure=st.sampled_from(sorted(PARAMETER)),
+        rows=st.sampled_from([1, 1, 2, 3]),
+        ages=st.sampled_from(AGES),
+        large=st.booleans(),
+    )
+    def start(self, replace, quota, measure, rows, ages, large):
+        """Open a ledger under either neighbor relation and any measure, with a quota for one analyst."""
+        self.replace, self.quota, self.measure, self.rows, self.ages = replace, quota, measure, rows, ages
+        # A part is a tenth, or so many that losses have more digits than a float.
+        self.part = Fraction(1, 10) if not large else Fraction(10**3 if measure == "gdp" else 10**8)
+        self.factor = rows if measure == "pure" else rows * rows
+        self.custodian = open_custodian(
             Path(self.directory.name),
-            rows=TABLE,
-            domain=DOMAIN,
-            budget="2.0",
+            rows=[{"sex": sex or "", "age": age} for sex, age in rows_of(ages)[:: max(1, ages // 8)]],
+            domain={
+                "name": "people",
+                "attributes": {
+                    "sex": {"values": ["F", "M"], "nullable": True},
+                    "age": {"low": 0, "high": ages - 1},
+                },
+            },
+            measure=measure,
+            budget=self.amount(20),
             neighbours="replace-one" if replace else "add-remove",
-            quotas={"anna": str(quota / 10), "ben": "2.0"},
+            rows_per_person=rows,
+            quotas={"anna": self.amount(quota), "ben": self.amount(20)},
         )
-        self.custodian = Custodian.open(self.path)
 
     def teardown(self):
         """Let go of the files."""
@@ -88,43 +113,77 @@ class CustodianMachine(RuleBasedStateMachine):
             self.custodian.close()
         self.directory.cleanup()
 
+    def amount(self, parts):
+        """So many parts in the measure's parameter, as a decimal."""
+        return f"{float(parts * self.part):.1f}"
+
+    def units(self, parts):
+        """So many parts in additive units."""
+        exact = parts * self.part
+        whole = exact**2 * 10**9 if self.measure == "gdp" else exact * 10**9
+        assert whole.denominator == 1
+        return int(whole)
+
+    def costing(self, parts):
+        """The cost as the custodian is told it."""
+        return {PARAMETER[self.measure]: self.amount(parts)}
+
     def loss(self, charges):
-        """The true loss, by brute force over all rows."""
-        gamma = max(sum(cost for statement, cost, _ in charges if row in covered(statement)) for row in ROWS)
+        """The true loss against a person, by brute force over all rows."""
+        by_row = dict.fromkeys(rows_of(self.ages), 0)
+        for statement, cost, _ in charges:
+            for row in covered(statement, self.ages):
+                by_row[row] += cost
+        gamma = max(by_row.values())
         if not self.replace:
-            return gamma
-        return min(2 * gamma, sum(cost * (2 if statement[1] else 1) for statement, cost, _ in charges))
+            return self.factor * gamma
+        return self.factor * min(
+            2 * gamma,
+            sum(cost * (2 if statement[1] else 1) for statement, cost, _ in charges if covered(statement, self.ages)),
+        )
 
     def fits(self, charges, analyst):
         """Whether an exact solver would admit these charges."""
         own = [charge for charge in charges if charge[2] == analyst]
-        return self.loss(charges) <= 20 and (analyst != "anna" or self.loss(own) <= self.quota)
+        return self.loss(charges) <= self.units(20) and (analyst != "anna" or self.loss(own) <= self.units(self.quota))
+
+    def identity(self, statement):
+        """What makes two statements the same: the counted rows and the groups."""
+        return counted(statement, self.ages), statement[1]
 
     def paid(self, statement, cost, charges):
         """Whether it is free: nothing to count, or bought at least as accurately."""
-        return not covered(statement) or any(
-            identity(other) == identity(statement) and bought >= cost for other, bought, _ in charges
+        return not covered(statement, self.ages) or any(
+            self.identity(other) == self.identity(statement) and bought >= cost for other, bought, _ in charges
         )
+
+    def is_shown(self, shown, units, slack=0.0):
+        """Whether a number stands for additive units: never below them, and above by rounding only."""
+        exact = Fraction(units, 10**9)
+        written = Fraction(repr(shown))
+        if self.measure == "gdp":
+            written = written**2
+        return exact <= written <= exact * (1 + Fraction(1, 10**12)) + Fraction(slack)
 
     @rule(statement=statements, cost=costs, analyst=st.sampled_from(["anna", "ben"]))
     def ask(self, statement, cost, analyst):
         """Asking is free, charged or refused exactly as the model says."""
-        free = self.paid(statement, cost, self.charged)
-        charges = [*self.charged, (statement, cost, analyst)]
+        units = self.units(cost)
+        free = self.paid(statement, units, self.charged)
+        charges = [*self.charged, (statement, units, analyst)]
         admissible = free or self.fits(charges, analyst)
-        quote = self.custodian.quote(sql_of(statement), epsilon=cost / 10, analyst=analyst)
+        quote = self.custodian.quote(sql_of(statement), **self.costing(cost), analyst=analyst)
         assert quote.fits == admissible
         try:
-            answer = self.custodian.ask(sql_of(statement), epsilon=cost / 10, analyst=analyst)
+            answer = self.custodian.ask(sql_of(statement), **self.costing(cost), analyst=analyst)
         except RefusedError:
             assert not admissible
             return
         assert admissible
-        assert answer.cost == (0 if free else cost / 10)
+        assert answer.cost == (0 if free else float(cost * self.part))
         if not free:
-            expected = Fraction(self.loss(charges) - self.loss(self.charged), 10) if self.charged else None
-            if expected is not None:
-                assert abs(Fraction(quote.adds) - expected) < Fraction(1, 10**9)
+            if self.charged and self.measure != "gdp":
+                assert self.is_shown(quote.adds, self.loss(charges) - self.loss(self.charged))
             self.charged = charges
 
     @rule(
@@ -134,34 +193,56 @@ class CustodianMachine(RuleBasedStateMachine):
         """A batch is charged as a whole or not at all."""
         charges = list(self.charged)
         for statement, cost in sorted(batch, key=lambda one: -one[1]):
-            if not self.paid(statement, cost, charges):
-                charges.append((statement, cost, analyst))
+            if not self.paid(statement, self.units(cost), charges):
+                charges.append((statement, self.units(cost), analyst))
         admissible = charges == self.charged or self.fits(charges, analyst)
-        sqls, amounts = [sql_of(one) for one, _ in batch], [cost / 10 for _, cost in batch]
-        assert self.custodian.quote_batch(sqls, epsilon=amounts, analyst=analyst).fits == admissible
+        sqls = [sql_of(one) for one, _ in batch]
+        amounts = {PARAMETER[self.measure]: [self.amount(cost) for _, cost in batch]}
+        assert self.custodian.quote_batch(sqls, **amounts, analyst=analyst).fits == admissible
         try:
-            self.custodian.ask_batch(sqls, epsilon=amounts, analyst=analyst)
+            self.custodian.ask_batch(sqls, **amounts, analyst=analyst)
         except RefusedError:
             assert not admissible
             return
         assert admissible
         self.charged = charges
 
+    @rule(batch=st.lists(statements, min_size=1, max_size=4), budget=costs)
+    def ask_with_a_budget(self, batch, budget):
+        """What a planned batch is charged discloses no more than its budget, by itself."""
+        try:
+            answers = self.custodian.ask_batch(
+                [sql_of(one) for one in batch], budget=self.amount(budget), analyst="ben"
+            )
+        except RefusedError:
+            return
+        units = {charge.number: charge.units for charge in self.custodian.charges()}
+        bought, known = [], len(self.charged)
+        for statement, answer in zip(batch, answers, strict=True):
+            if answer.charge is not None and answer.charge > known and not answer.cached:
+                bought.append((answer.charge, (statement, units[answer.charge], "ben")))
+        bought.sort()
+        assert [number for number, _ in bought] == list(range(known + 1, known + len(bought) + 1))
+        made = [charge for _, charge in bought]
+        if made:
+            assert self.loss(made) <= self.units(budget)
+        self.charged = [*self.charged, *made]
+
     @rule()
     def restart(self):
         """Close everything and open it again from the files."""
         self.custodian.close()
-        self.custodian = Custodian.open(self.path)
+        self.custodian = Custodian.open(Path(self.directory.name) / "custodian.toml")
 
     @invariant()
     def balances_are_equal(self):
         """The recorded loss is the true one, and never above the budget."""
         if hasattr(self, "custodian"):
             balance = self.custodian.balance()
-            true_loss = self.loss(self.charged) if self.charged else 0
-            assert true_loss <= 20
+            true_loss = self.loss(self.charged)
+            assert true_loss <= self.units(20)
             assert balance.charges == len(self.charged)
-            assert abs(Fraction(balance.loss) - Fraction(true_loss, 10)) < Fraction(1, 10**9)
+            assert self.is_shown(balance.loss, true_loss)
 
 
 TestCustodianMachine = CustodianMachine.TestCase

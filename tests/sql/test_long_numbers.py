@@ -1,0 +1,28 @@
+"""Numbers of more digits than the decimal context has are read exactly, whatever their sign."""
+
+from __future__ import annotations
+
+import pytest
+
+import parcomp as pc
+from parcomp.sql.parse import parse_statement
+
+DOMAIN = pc.Domain({"x": pc.Integer(-5, 5)}, name="people")
+
+
+@pytest.mark.parametrize("digits", [27, 28, 29, 30, 60])
+def test_a_negative_number_of_many_digits_is_not_rounded(digits):
+    """−2.00…01 is below −2 and −1.99…9 above it: rounded to 28 digits, both would be −2 itself."""
+    below, above = f"-2.{'0' * (digits - 2)}1", f"-1.{'9' * (digits - 1)}"
+    for condition, expected in (
+        (f"x > {below}", range(-2, 6)),
+        (f"x >= {above}", range(-1, 6)),
+        (f"x < {above}", range(-5, -1)),
+        (f"x <= {below}", range(-5, -2)),
+        (f"x BETWEEN {below} AND - {above.lstrip('-')}", range(-2, -1)),
+    ):
+        statement = parse_statement(DOMAIN, f"SELECT COUNT(*) FROM people WHERE {condition}", {"people"})
+        wanted = parse_statement(
+            DOMAIN, f"SELECT COUNT(*) FROM people WHERE x IN ({', '.join(map(str, expected))})", {"people"}
+        )
+        assert statement.text == wanted.text
