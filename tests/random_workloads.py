@@ -48,12 +48,15 @@ class Judged:
         return total
 
 
-def random_judged(draw: np.random.Generator) -> Judged:
-    """Up to 30 queries on up to four small attributes: points, sets, ranges, complements and contradictions."""
+def random_judged(draw: np.random.Generator, *, wide: bool = False) -> Judged:
+    """Up to 30 queries on up to four small attributes: points, sets, ranges, complements and contradictions.
+
+    With ``wide``, the first attribute has 65 to 300 values, more than a word of bits holds.
+    """
     attributes, values = {}, {}
     for index in range(int(draw.integers(1, 5))):
         name = f"a{index}"
-        size = int(draw.integers(1, 8))
+        size = int(draw.integers(65, 301)) if wide and index == 0 else int(draw.integers(1, 8))
         nullable = bool(draw.random() < 0.2)
         kind = draw.integers(3)
         if kind == 0:

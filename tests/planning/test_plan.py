@@ -1,15 +1,18 @@
 """Plans against brute force: never over budget on any row, whatever is asked for, and as good as they claim to be."""
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 import parcomp as pc
-from parcomp.errors import CostError, ParcompError, WorkloadError
+from experiments.workloads import uniform_workload
+from parcomp.errors import CostError, ParcompError, SizeError, WorkloadError
 from parcomp.planning import rows
 from parcomp.planning.expected_error import costs_for_errors, expected_errors
-from parcomp.planning.plan import plan, required_budget
+from parcomp.planning.plan import plan, plan_units, required_budget
 from parcomp.privacy.loss import privacy_loss
 from parcomp.privacy.measures import GDP, MEASURES, PURE
 from parcomp.samples import census_sample, paper_example
@@ -61,6 +64,60 @@ def test_never_over_budget_on_any_row(source):
         assert (answer.expected_error[empty] == 0).all()
         assert (answer.units >= 1).sum() == len(one.workload) - sum(empty)
         assert answer.mean_error <= 1.01 * answer.uniform_mean_error or importance is not None
+
+
+def test_never_over_budget_on_wide_attributes(source):
+    """An attribute of 65 to 300 values, budgets of all sizes: brute force over all rows finds none above the budget."""
+    draw = np.random.default_rng(19)
+    for number in range(18):
+        one = random_judged(draw, wide=True)
+        measure = list(MEASURES)[number % 3]
+        largest = 4.0 if measure == "gdp" else 7.5
+        budget = str(round(float(10 ** draw.uniform(-3, largest)), 9))
+        answer = plan(one.workload, budget, measure, OBJECTIVES[number // 3 % 3])
+        assert spent(one, answer) <= answer.loss_units <= answer.budget_units == MEASURES[measure].budget_down(budget)
+        power = 2 if measure == "gdp" else 1
+        assert Fraction(answer.loss_units, 10**9) <= Fraction(repr(answer.loss)) ** power
+
+
+def test_a_plan_may_be_made_for_a_budget_in_units(source):
+    """Every unit counts: few of them are shared out on every row, or the error says that they are too few."""
+    refused = 0
+    for number, (draw, one) in enumerate(judged(40)):
+        measure = list(MEASURES.values())[number % 3]
+        units = int(draw.integers(1, 60))
+        try:
+            answer = plan_units(one.workload, units, measure)
+        except CostError:
+            refused += 1
+            continue
+        assert spent(one, answer) <= answer.loss_units <= units
+        assert (answer.units >= 1).sum() == sum(not query.is_contradiction for query in one.workload)
+    assert 0 < refused < 40
+
+
+@pytest.mark.parametrize(("objective", "seconds"), product(OBJECTIVES, [1e-3, 0.1]))
+def test_at_a_time_out_a_plan_rests_on_proven_bounds(objective, seconds):
+    """Where the heaviest row is only bracketed, a row found later is still within the loss that the plan states."""
+    for seed in range(2):
+        workload = uniform_workload(90, 10, 2, seed=seed)
+        answer = plan(workload, 1, objective=objective, time_limit=seconds)
+        assert answer.loss_units <= answer.budget_units
+        later = pc.max_overlap(answer.priced(), time_limit=1.0)
+        assert Fraction(later.lower) * 10**9 <= answer.loss_units
+        # The test would be idle if the bracket were closed in so little time.
+        assert seconds > 1e-3 or later.lower < 0.9
+
+
+def test_costs_that_would_overflow_are_refused():
+    """Many disjoint queries may each cost the whole of a large budget: their sum must not wrap around."""
+    domain = pc.Domain({"a": pc.Integer(0, 9)})
+    workload = pc.Workload(domain, [domain.query(a=value) for value in range(10)])
+    assert plan(workload, 4 * 10**8).loss <= 4 * 10**8
+    for objective in OBJECTIVES:
+        if objective != "uniform":
+            with pytest.raises(SizeError, match="more than 64 bits hold"):
+                plan(workload, 4 * 10**9, objective=objective)
 
 
 def test_the_loss_is_what_privacy_loss_says(source):

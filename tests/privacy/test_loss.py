@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -131,6 +132,25 @@ def test_the_loss_is_the_overlap(seed):
         assert answer.exact
         assert answer.units == judged.truth() * 10**9
         assert answer.lower == answer.loss == measure.parameter_up(answer.units)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_loss_of_large_costs_on_wide_attributes(seed):
+    """Every measure, both neighbor relations and several rows per person, in whole units by brute force."""
+    draw = np.random.default_rng([seed, 77])
+    judged = random_judged(draw, wide=True)
+    units = draw.integers(1, 2 ** int(draw.integers(4, 57)), len(judged.workload))
+    gamma = replace(judged, weights=units.tolist()).truth()
+    empty = [any(not values for values in accepted.values()) for accepted in judged.accepted]
+    total = sum(cost for cost, nothing in zip(units.tolist(), empty, strict=True) if not nothing)
+    workload = judged.workload.with_costs(units, "weight")
+    for name, relation, rows in product(MEASURES, ("add-remove", "replace-one"), (1, 2, 3, 5)):
+        answer = privacy_loss(workload, name, relation, rows)
+        single = gamma if relation == "add-remove" else min(2 * gamma, total)
+        assert answer.exact
+        assert answer.units == single * (rows if name == "pure" else rows * rows)
+        exact = Fraction(answer.units, 10**9)
+        assert exact <= Fraction(repr(answer.loss)) ** (2 if name == "gdp" else 1) <= exact * (1 + Fraction(1, 10**14))
 
 
 def test_a_search_cut_short_is_charged_by_its_upper_bound():
