@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+import parcomp as pc
 from parcomp.overlap.brute_force import brute_force
 from parcomp.planning.problem import allocation_problem
 from parcomp.planning.slack import raise_costs, within_coverage
@@ -57,3 +58,17 @@ def test_no_time_changes_nothing():
     for _, _, problem in problems(3, 10**9):
         units = np.full(len(problem.count), 1_000)
         assert (raise_costs(problem, units, time.monotonic() - 1) == units).all()
+
+
+def test_raised_costs_never_wrap_around():
+    """Disjoint queries may each cost nearly the budget; beside a query that meets them all, their sum must fit."""
+    domain = pc.Domain({"a": pc.Integer(0, 19)})
+    queries = [domain.query(), *(domain.query(a=value) for value in range(20))]
+    budget = 2**61
+    problem = allocation_problem(pc.Workload(domain, queries), np.ones(21), np.zeros(21, np.int64), budget)
+    for first in (2**50, 2**57):
+        raised = raise_costs(problem, np.full(len(problem.count), first), time.monotonic() + 60)
+        units = raised[problem.class_of].tolist()
+        assert min(units) >= first
+        assert units[0] + max(units[1:]) <= budget
+        assert sum(units) < 2**62

@@ -41,6 +41,9 @@ def raise_costs(problem: AllocationProblem, units: Units, deadline: float) -> Un
     weights = problem.spread_units(units)
     size = np.bincount(problem.group, problem.count, problem.group_count).astype(np.int64)
     rising = np.ones(problem.group_count, np.bool_)
+    counts = problem.count.astype(np.int64)
+    # The engine adds costs up in 64 bits.
+    total = sum(weights.tolist())
     while rising.any():
         for group in np.flatnonzero(rising)[np.argsort((weights / size)[rising], kind="stable")].tolist():
             if time.monotonic() >= deadline:
@@ -49,10 +52,12 @@ def raise_costs(problem: AllocationProblem, units: Units, deadline: float) -> Un
             slack = problem.budget - solve_within(region, _WORK).upper
             classes = problem.group == group
             step = np.minimum(units[classes], slack // int(size[group]))
-            rising[group] = slack > 0 and bool((step > _WORTH * units[classes]).all())
+            added = sum(count * one for count, one in zip(counts[classes].tolist(), step.tolist(), strict=True))
+            rising[group] = slack > 0 and bool((step > _WORTH * units[classes]).all()) and total + added < 2**62
             if rising[group]:
                 units[classes] += step
-                weights[group] += int(problem.count[classes].astype(np.int64) @ step)
+                weights[group] += added
+                total += added
     return units
 
 
