@@ -41,7 +41,7 @@ def moves(aggregate, values, neighbours):
     return max(abs(one) for one in adds)
 
 
-@pytest.mark.parametrize(("measure", "neighbours"), product(MEASURES, ["add-remove", "replace-one"]))
+@pytest.mark.parametrize(("measure", "neighbours"), list(product(MEASURES, ["add-remove", "replace-one"])))
 def test_the_noise_of_all_numbers_costs_no_more_than_the_statement(tmp_path, measure, neighbours):
     """Counts, sums and averages over random ranges: what each row discloses through all numbers adds up to the cost."""
     draw = random.Random(f"{measure} {neighbours}")
@@ -65,7 +65,7 @@ def test_the_noise_of_all_numbers_costs_no_more_than_the_statement(tmp_path, mea
                 assert spent >= Fraction(units, 10**9) * (Fraction(9, 10) if "AVG" not in select else Fraction(2, 5))
 
 
-@pytest.mark.parametrize(("measure", "rows"), product(MEASURES, [1, 2, 3]))
+@pytest.mark.parametrize(("measure", "rows"), list(product(MEASURES, [1, 2, 3])))
 def test_a_quota_is_for_all_rows_of_a_person(tmp_path, measure, rows):
     """What an analyst spends on a row times k (ε, μ) or k² (ρ) is within the quota, and no less is refused."""
     parameter = MEASURES[measure].parameter

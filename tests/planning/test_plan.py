@@ -96,7 +96,7 @@ def test_a_plan_may_be_made_for_a_budget_in_units(source):
     assert 0 < refused < 40
 
 
-@pytest.mark.parametrize(("objective", "seconds"), product(OBJECTIVES, [1e-3, 0.1]))
+@pytest.mark.parametrize(("objective", "seconds"), list(product(OBJECTIVES, [1e-3, 0.1])))
 def test_at_a_time_out_a_plan_rests_on_proven_bounds(objective, seconds):
     """Where the heaviest row is only bracketed, a row found later is still within the loss that the plan states."""
     for seed in range(2):
@@ -107,6 +107,16 @@ def test_at_a_time_out_a_plan_rests_on_proven_bounds(objective, seconds):
         assert Fraction(later.lower) * 10**9 <= answer.loss_units
         # The test would be idle if the bracket were closed in so little time.
         assert seconds > 1e-3 or later.lower < 0.9
+
+
+def test_ceilings_at_a_time_out_rest_on_proven_bounds():
+    """The budget that ceilings are said to need holds for a row that is found later."""
+    for seed in range(3):
+        workload = uniform_workload(90, 10, 2, seed=seed)
+        one = int(costs_for_errors(PURE, np.array([20.0]))[0])
+        needed = required_budget(workload, 20, time_limit=1e-3)
+        gamma = pc.max_overlap(workload, time_limit=1.0).lower
+        assert Fraction(repr(needed)) * 10**9 >= gamma * one
 
 
 def test_costs_that_would_overflow_are_refused():

@@ -4,9 +4,12 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import parcomp as pc
+from experiments.workloads import uniform_workload
 from parcomp.overlap.brute_force import brute_force
+from parcomp.planning import slack
 from parcomp.planning.problem import allocation_problem
 from parcomp.planning.slack import raise_costs, within_coverage
 from tests.random_workloads import random_judged
@@ -72,3 +75,18 @@ def test_raised_costs_never_wrap_around():
         assert min(units) >= first
         assert units[0] + max(units[1:]) <= budget
         assert sum(units) < 2**62
+
+
+@pytest.mark.parametrize("work", [0, 1 << 12])
+def test_slack_is_what_is_proven_not_what_was_found(monkeypatch, work):
+    """With hardly any work the bound within a coverage is open: a row found later is still within the budget."""
+    monkeypatch.setattr(slack, "_WORK", work)
+    workload = uniform_workload(90, 10, 2, seed=1)
+    budget = 10**9
+    problem = allocation_problem(workload, np.ones(90), np.zeros(90, np.int64), budget)
+    first = np.full(len(problem.count), budget // 90)
+    raised = raise_costs(problem, first, time.monotonic() + 2)
+    units = np.ones(90, np.int64)
+    units[problem.queries] = raised[problem.class_of]
+    assert (raised > first).any()
+    assert pc.max_overlap(workload.with_costs(units, "weight"), time_limit=1.0).lower <= 1
