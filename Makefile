@@ -10,12 +10,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PYTHON ?=
 # Processes that run the tests.
 WORKERS ?= 2
+# Which mutants to try, by their names: MUTANTS='sql-*'.
+MUTANTS ?= *
 # Directories with Python code to format and lint; those that hold none yet are skipped by ruff.
 CODE := src tests benchmarks experiments
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test java check bench docs lock clean
+.PHONY: help setup demo test java check mutants bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +65,9 @@ check: $(STAMP) ## format, lint, types (strict) and layers
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
 	@echo "Format, lint, types and layers hold"
+
+mutants: $(STAMP) ## put faults into the source, one by one, and see that tests find them
+	@$(BIN)/python -m tests.mutants.run '$(MUTANTS)' --workers $(WORKERS)
 
 bench: $(STAMP) ## measure against the paper's method
 	@$(BIN)/python -m benchmarks
