@@ -38,3 +38,12 @@ LONG = [10**5000, -(10**5000), "x" * 10**6, Decimal(10**5000), Decimal("1e999999
 @pytest.mark.parametrize("value", LONG, ids=lambda value: type(value).__name__)
 def test_what_is_shown_is_short(value: Any) -> None:
     assert 0 < len(shown(value)) <= 60
+
+
+def test_what_is_shown_is_a_kind_for_lists() -> None:
+    """Written out, a few lists within each other can take all memory."""
+    value: list[Any] = [0]
+    for _ in range(12):
+        value = [value, value]
+    assert shown(value) == shown(tuple(value)) == "a list"
+    assert shown({"a": value}) == "an object"

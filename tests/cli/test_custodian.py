@@ -136,8 +136,27 @@ def test_a_batch_is_read_from_a_file(settings, capsys, tmp_path):
     assert run("batch", settings, str(batch)) == 2
 
 
-def test_a_key_is_charged_once(settings, capsys):
-    """The same request with the same key again; another one is an error."""
+def test_every_command_keeps_the_quota_of_who_asks(settings, capsys, tmp_path):
+    """The budget would bear it, and the analyst's share of it does not."""
+    batch = tmp_path / "batch.sql"
+    batch.write_text(WOMEN)
+    more = ("--epsilon", "0.8", "--json")
+    assert run("quote", settings, WOMEN, *more, "--as", "anna") == 0
+    assert run("batch", settings, str(batch), "--quote", *more, "--as", "anna") == 0
+    assert [quote["fits"] for quote in printed(capsys)] == [False, False]
+    assert run("ask", settings, WOMEN, *more, "--as", "anna") == 3
+    assert run("batch", settings, str(batch), *more, "--as", "anna") == 3
+    assert charges(settings, capsys) == []
+
+
+def test_a_key_is_charged_once(settings, capsys, tmp_path):
+    """The same request with the same key again, a batch too; another one is an error."""
+    batch = tmp_path / "batch.sql"
+    batch.write_text(f"{WOMEN};\n{MEN};")
+    for _ in range(2):
+        assert run("batch", settings, str(batch), "--epsilon", "0.1", "--key", "two", "--json") == 0
+    answers = printed(capsys)
+    assert answers[:2] == answers[2:]
     for _ in range(2):
         assert run("ask", settings, WOMEN, "--epsilon", "0.2", "--key", "one", "--json") == 0
     first, second = printed(capsys)

@@ -1,6 +1,8 @@
 """``parcomp overlap`` as people and programs use it."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -66,6 +68,8 @@ def test_brute_force_refuses_a_large_domain(tmp_path, capsys):
         (["overlap", "x.jsonl"], "--domain"),
         (["overlap", "--domain", "d.json", "x.jsonl", "--method", "guess"], "guess"),
         (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "-1"], "time-limit"),
+        (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "0"], "time-limit"),
+        (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "inf"], "time-limit"),
         (["overlap", "--domain", "d.json", "x.jsonl", "--time-limit", "nan"], "time-limit"),
         (["nonsense"], "nonsense"),
     ],
@@ -76,6 +80,21 @@ def test_wrong_usage_is_one_line(capsys, arguments, expected):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert expected in error
+
+
+def test_an_interrupted_command_exits_130_without_a_traceback(tmp_path):
+    """It waits for a domain that nobody writes, so that it cannot end before it is interrupted."""
+    domain = tmp_path / "domain.json"
+    os.mkfifo(domain)
+    command = [sys.executable, "-m", "parcomp.cli", "overlap", "--domain", str(domain), "x.jsonl"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A writer can open it only once the command reads.
+    with domain.open("w"):
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in error
 
 
 @pytest.mark.parametrize("code", ["import parcomp", "from parcomp.cli import main; main(['--help'])"])

@@ -189,6 +189,35 @@ def test_replacing_a_row_counts_groups_twice() -> None:
     entries = [entry_of(statement(groups=(0,)), 5, 5)]
     assert audit(chained(binding, entries), binding, DOMAIN).loss == 10
     assert audit(chained(binding, [entry_of(statement(), 5, 5)]), binding, DOMAIN).loss == 5
+    # Also where the same rows were counted before as a whole.
+    binding = bound(budget=20, neighbours="replace-one")
+    entries = [entry_of(WOMEN, 5, 5), entry_of(statement(groups=(1,), sex="F"), 5, 10)]
+    assert audit(chained(binding, entries), binding, DOMAIN).loss == 15
+
+
+def test_a_charge_that_covers_no_row_adds_nothing() -> None:
+    binding = bound(budget=5, neighbours="replace-one")
+    entries = [entry_of(WOMEN, 5, 5), entry_of(statement(age=[]), 4, 5)]
+    found = audit(chained(binding, entries), binding, DOMAIN)
+    assert (found.ok, found.loss, found.sequential) == (True, 5, 9)
+
+
+def test_a_value_is_read_on_its_own_attribute() -> None:
+    """1 is the second value of one attribute, and the first of another one of the same size."""
+    domain = Domain({"first": Integer(0, 1), "second": Integer(1, 2)})
+    binding = Binding.of("d", "1", domain, PURE, 9)
+    spent = [({"first": 1}, 5, 5), ({"second": 1}, 4, 9), ({"second": 2}, 3, 9)]
+    entries = [entry_of(Statement("count", Condition.of(domain.query(where))), *costs) for where, *costs in spent]
+    found = audit(chained(binding, entries), binding, domain)
+    assert (found.ok, found.loss) == (True, 9)
+
+
+def test_there_is_doubt_only_while_the_budget_lies_between_the_bounds() -> None:
+    accountant = _Accountant([], bound(budget=10), DOMAIN)
+    doubtful = {
+        (lower, upper) for lower in range(8, 13) for upper in range(lower, 14) if accountant._in_doubt(lower, upper)
+    }
+    assert doubtful == {(lower, upper) for lower in (8, 9, 10) for upper in (11, 12, 13)}
 
 
 BINDING = bound(budget=100)
@@ -231,6 +260,7 @@ def test_dropped_swapped_and_inserted_charges_are_named() -> None:
 
 def test_charges_that_were_cut_off_are_found_by_a_noted_head_only() -> None:
     assert problems(CHARGES[:2]) == ""
+    assert problems(CHARGES, noted_head=BINDING.digest) == ""
     assert "noted head" in problems(CHARGES[:2], noted_head=CHARGES[-1].digest)
     written_anew = chained(BINDING, [*ENTRIES[:2], ENTRIES[3]])
     assert problems(written_anew) == ""
@@ -250,6 +280,8 @@ def test_another_binding_or_domain_is_found() -> None:
         ({"where": '{"age": "old"}'}, "not an integer"),
         ({"where": '{"age": 1, "age": 2}'}, "duplicate key"),
         ({"where": '{"age": [1]}'}, "does not cover all rows that the statement asks about"),
+        ({"where": '{"sex": "F"}'}, "does not cover all rows that the statement asks about"),
+        ({"where": '{"age": 3, "sex": "F"}'}, "does not cover all rows that the statement asks about"),
         ({"statement": '{"kind":"count"}'}, 'has no "where"'),
         ({"statement": '{"where":[3]}'}, 'has no "where"'),
         ({"upper": 3}, "bounds the maximum overlap by 3 units, it is 4"),
@@ -261,6 +293,20 @@ def test_a_charge_that_makes_no_sense_is_named_though_its_digest_is_right(
     found = problems(chained(BINDING, [replace(entry_of(OLD, 4, 4), **changes)]))
     assert "charge 1: " in found
     assert message in found
+
+
+@pytest.mark.parametrize("where", ['{"age": 3}', '{"age": 3, "sex": "M"}', '{"sex": "F"}'])
+def test_a_charge_covers_every_alternative_of_its_statement(where: str) -> None:
+    either = Condition(DOMAIN, (DOMAIN.query(sex="M", age=[2, 3]), DOMAIN.query(sex="F", age=3)))
+    assert len(either.alternatives) == 2
+    sound = entry_of(Statement("count", either), 4, 4)
+    assert problems(chained(BINDING, [sound])) == ""
+    assert "charge 1: where: does not cover all rows" in problems(chained(BINDING, [replace(sound, where=where)]))
+
+
+def test_a_bound_that_shrinks_is_named() -> None:
+    entries = [entry_of(WOMEN, 5, 5), entry_of(MEN, 4, 4), entry_of(OLD, 4, 9)]
+    assert problems(chained(BINDING, entries)) == "charge 2: bounds the maximum overlap by 4 units, it is 5"
 
 
 def test_a_bound_that_is_too_low_for_all_charges_together_is_named() -> None:

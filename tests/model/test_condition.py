@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+import json
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -54,6 +55,19 @@ def test_simplifying_keeps_the_rows(found: list[Query]) -> None:
     assert len(condition.alternatives) <= len(found)
 
 
+def test_two_alternatives_keep_their_rows_however_they_lie() -> None:
+    """All pairs on two attributes: nested, equal, overlapping and apart."""
+    subsets = [[code for code in range(4) if bits >> code & 1] for bits in range(1, 16)]
+    terms = [
+        [(0, Predicate.from_codes(4, first)), *([(2, Predicate.from_codes(3, second))] if second else [])]
+        for first, second in product(subsets, ([], [0], [0, 1]))
+    ]
+    known = {query: covered(query) for query in (Query(DOMAIN, tuple(some)) for some in terms)}
+    for one, other in combinations(known, 2):
+        for pair in ((one, other), (other, one)):
+            assert rows_of(Condition(DOMAIN, pair)) == known[one] | known[other]
+
+
 @many
 @given(unions)
 def test_no_alternative_is_within_another_or_merges_with_it(found: list[Query]) -> None:
@@ -70,7 +84,11 @@ def test_no_alternative_is_within_another_or_merges_with_it(found: list[Query]) 
 def test_the_order_of_the_alternatives_does_not_count(found: list[Query], random: Any) -> None:
     shuffled = [*found, *found[:2]]
     random.shuffle(shuffled)
-    assert Condition(DOMAIN, tuple(found)) == Condition(DOMAIN, tuple(shuffled))
+    condition = Condition(DOMAIN, tuple(found))
+    assert condition == Condition(DOMAIN, tuple(shuffled))
+    # By the notation: an order of hashes would be another one in the next process.
+    notations = [json.dumps(where, ensure_ascii=False, sort_keys=True) for where in condition.where()]
+    assert notations == sorted(notations)
 
 
 @many

@@ -14,7 +14,7 @@ from parcomp.errors import DomainError, PredicateError, SizeError, WorkloadError
 from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
-from parcomp.model.statement import Aggregate, Kind, Statement
+from parcomp.model.statement import MAX_GROUPS, Aggregate, Kind, Statement
 from tests.property.strategies import many
 
 DOMAIN = Domain(
@@ -60,6 +60,10 @@ def test_a_binned_attribute_is_summed_between_the_whole_numbers_of_its_bounds() 
     assert (summed.low, summed.high) == (floor(0.5), floor(30.4999))
     with pytest.raises(PredicateError, match="narrower than 1"):
         Statement("sum", EVERYTHING, "rate")
+    # The upper bound belongs to no bin, so it is not reached.
+    domain = Domain({"x": Binned(-2, 4, bins=6)})
+    summed = Statement("sum", Condition.of(domain.query()), "x").aggregates[0]
+    assert (summed.low, summed.high) == (-2, 3)
 
 
 def test_a_sum_is_over_the_rows_that_have_a_value() -> None:
@@ -81,6 +85,8 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(SizeError, match="200,001 groups"):
         Statement("count", EVERYTHING, groups=(4,))
     assert Statement("count", Condition.of(DOMAIN.query(big=[1, 5])), groups=(4,)).group_count == 2
+    most = Condition.of(DOMAIN.query(big=range(MAX_GROUPS)))
+    assert Statement("count", most, groups=(4,)).group_count == MAX_GROUPS
 
 
 PARTS = {"sex": st.sampled_from([["F"], ["M"], ["F", "M"], []]), "age": st.lists(st.sampled_from([0, 2, 3, None]))}
@@ -115,4 +121,12 @@ def test_the_text_names_all_that_is_asked_and_nothing_of_its_wording() -> None:
     same = Statement("average", Condition(DOMAIN, (DOMAIN.query(age=2), DOMAIN.query(age=[3, None]))), "age", (0, 2))
     assert same == mean
     assert same.text == mean.text
-    assert len({Statement("sum", mean.where, "age").text, mean.text, Statement("count", mean.where).text}) == 3
+    others = [
+        Statement("sum", mean.where, "age", (0, 2)),
+        Statement("average", mean.where, "age", (0,)),
+        Statement("average", mean.where, "age"),
+        Statement("count", mean.where, groups=(0,)),
+        Statement("count", mean.where),
+        Statement("average", mean.where, "income", (0, 2)),
+    ]
+    assert len({mean.text, *(other.text for other in others)}) == 7

@@ -89,6 +89,16 @@ def test_gaussian_scales_under_gdp_are_enough_and_hardly_more(units, sensitivity
         assert noise.scale == SMALLEST_SCALE or not _meets_mu(noise.scale * (1 - 2 * rounding), mu)
 
 
+def test_gaussian_scales_under_gdp_are_enough_beyond_a_billion():
+    """There μ* is from 1/σ to (1 + 10⁻¹⁸)/σ; in exact fractions, since the last digit of a float counts."""
+    for units in (1, 7, 10**9 - 1):
+        root = math.isqrt(units * UNITS_PER_ONE)
+        for sensitivity in range(10**11, 10**11 + 50):
+            needed = Fraction(UNITS_PER_ONE * sensitivity, root)
+            scale = Fraction(mechanism_for(GDP, units, sensitivity).scale)
+            assert needed * (1 + Fraction(1, 10**18)) <= scale <= needed * (1 + Fraction(1, 10**9))
+
+
 def _edges(sigma, reach):
     """Φ⁻¹(F(k)) of a discrete Gaussian for k = −reach … reach − 1, each half from its own small end."""
     k = np.arange(-math.ceil(14 * sigma) - reach, 0)

@@ -45,6 +45,15 @@ def test_a_union_of_too_many_conjunctions_is_refused_where_it_begins() -> None:
     assert len(parse_statement(CENSUS, f"SELECT COUNT(*) FROM census WHERE {fewer}").where.alternatives) == 64
 
 
+def test_a_part_of_an_and_that_leaves_few_conjunctions_spares_the_others() -> None:
+    first, second = (
+        " OR ".join(f"age = {number} AND income < {width * (number + 1)}" for number in range(40))
+        for width in (150, 300)
+    )
+    found = parse_statement(CENSUS, f"SELECT COUNT(*) FROM census WHERE ({first}) AND ({second}) AND age = 1")
+    assert found.query == CENSUS.query(age=1, income={"from": 0, "below": 300})
+
+
 def test_too_many_comparisons_are_refused_at_the_first_that_is_too_many() -> None:
     text = "SELECT COUNT(*) FROM census WHERE " + " OR ".join(["age = 1"] * 1001)
     with pytest.raises(SqlError, match="more than 1,000 comparisons") as caught:

@@ -18,7 +18,15 @@ def where(condition: str) -> Statement:
 
 SAME = [
     ["sex = 'F'", "NOT sex = 'M'", "sex <> 'M'", "sex IN ('F')", "sex NOT IN ('M', 'X')", "'F' = sex", "sex < 'G'"],
-    ["age >= 65", "NOT age < 65", "age > 64", "64.5 <= age", "age BETWEEN 65 AND 1e9", "age NOT BETWEEN -5 AND 64"],
+    [
+        "age >= 65",
+        "NOT age < 65",
+        "age > 64",
+        "64.5 <= age",
+        "64 < age",
+        "age BETWEEN 65 AND 1e9",
+        "age NOT BETWEEN -5 AND 64",
+    ],
     [
         "NOT (sex = 'M' OR age < 65)",
         "sex = 'F' AND age >= 65",
@@ -37,8 +45,19 @@ SAME = [
     ["married IS NOT TRUE", "married IS DISTINCT FROM TRUE", "married IS NULL OR NOT married"],
     ["income < 150", "income >= 0 AND income < 150", "NOT income >= 150", "150 > income", "income < 150.0"],
     ["income IS NOT NULL", "income >= 0", "income < 750000", "income > -1", "income <= 750000", "income <> 750000"],
-    ["FALSE", "NULL", "age = NULL", "age <> NULL", "age NOT IN (1, NULL)", "sex = 'X'", "age IS NULL", "age = 1.5"],
+    [
+        "FALSE",
+        "NULL",
+        "age = NULL",
+        "NOT age = NULL",
+        "age <> NULL",
+        "age NOT IN (1, NULL)",
+        "sex = 'X'",
+        "age IS NULL",
+        "age = 1.5",
+    ],
     ["TRUE", "age < 200", "sex IN ('F', 'M')", "age IS NOT NULL", "sex = 'F' OR sex = 'M'", "age <> 1.5"],
+    ["age < 119", "age <= 118", "age <> 119", "119 > age"],
     ["born = DATE '2020-01-01'", "born = '2020-01-01'", "born < DATE '2020-07-01'"],
     ["mixed = 1", "mixed NOT IN ('1', TRUE)", "mixed = 1.0"],
     ["mixed = '1'", "mixed NOT IN (1, TRUE)"],
@@ -140,6 +159,18 @@ def test_strings_have_no_escapes_but_doubled_quotes() -> None:
         assert parse_statement(domain, f"SELECT COUNT(*) FROM t WHERE name = {written}").query == domain.query(
             name=value
         )
+
+
+def test_constants_of_thirty_digits_are_exact() -> None:
+    far = 10**30
+    domain = Domain({"a": Integer(-far - 3, -far + 3), "b": Integer(far - 3, far + 3)}, name="t")
+    for condition, query in {
+        f"a = -{far + 1}": domain.query(a=-far - 1),
+        f"a >= -{far + 1}": domain.query(a=range(-far - 1, -far + 4)),
+        f"b < {far + 1}": domain.query(b=range(far - 3, far + 1)),
+        f"b IN ({far - 1}, {far + 2}.0)": domain.query(b=[far - 1, far + 2]),
+    }.items():
+        assert parse_statement(domain, f"SELECT COUNT(*) FROM t WHERE {condition}").query == query
 
 
 def test_each_statement_of_a_text_has_the_line_on_which_it_begins() -> None:
