@@ -77,7 +77,7 @@ def verify(workload: Workload, certificate: Mapping[str, Any]) -> Verdict:
         return _Checker(workload, certificate).verdict()
     except CertificateError:
         raise
-    except (ParcompError, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (ParcompError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise CertificateError(f"the certificate is ill formed ({type(error).__name__}: {error})") from None
 
 
@@ -175,7 +175,7 @@ class _Checker:
             case "attribute":
                 yield from self._value_cases(node, context)
             case "queries":
-                bits = _bits(node["queries"])
+                bits = self._bits(node["queries"])
                 yield node["in"], _Context(self._common_box(node["queries"], context), context.counted)
                 yield node["out"], _Context(context.box, context.counted & ~bits)
             case "dominated":
@@ -184,7 +184,7 @@ class _Checker:
                 self._check_dominated(index, keep, context)
                 yield node["proof"], _Context(self._cut(context.box, {index: keep}), context.counted)
             case "parts" | "sum" as kind:
-                parts = [_bits(part["queries"]) for part in node[kind]]
+                parts = [self._bits(part["queries"]) for part in node[kind]]
                 self._check_partition(parts, context, disjoint=kind == "parts")
                 for part, bits in zip(node[kind], parts, strict=True):
                     yield part["proof"], _Context(context.box, context.counted & bits)
@@ -237,6 +237,16 @@ class _Checker:
 
     def _cut(self, box: dict[int, Predicate], terms: Mapping[int, Predicate]) -> dict[int, Predicate]:
         return box | {index: box[index] & p if index in box else p for index, p in terms.items()}
+
+    def _bits(self, queries: Iterable[object]) -> int:
+        bits = 0
+        for query in queries:
+            number = _whole(query)
+            # The bit of a number that is no query would take as much memory as the number says.
+            if number >= len(self.queries):
+                raise CertificateError(f"there is no query {number}; the workload has {len(self.queries)}")
+            bits |= 1 << number
+        return bits
 
     def _live(self, context: _Context) -> list[int]:
         """The counted queries that some row of the box satisfies."""
@@ -357,10 +367,3 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise CertificateError(f"{value!r} is not a whole number")
     return value
-
-
-def _bits(queries: Iterable[object]) -> int:
-    bits = 0
-    for query in queries:
-        bits |= 1 << _whole(query)
-    return bits
