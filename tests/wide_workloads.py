@@ -57,14 +57,12 @@ class Wide:
         return sum(self.weights[query] for query in self.members(row))
 
     def edges(self) -> set[tuple[int, int]]:
-        """The pairs of queries that overlap, by intersecting sets."""
+        """The pairs of queries that overlap, by intersecting sets that are held as the bits of integers."""
+        bits = [{a: sum(1 << value for value in accepted) for a, accepted in query.items()} for query in self.queries]
         return {
             (first, second)
-            for first, second in combinations(range(len(self.queries)), 2)
-            if all(
-                self.queries[first][a] & self.queries[second][a]
-                for a in self.queries[first].keys() & self.queries[second].keys()
-            )
+            for first, second in combinations(range(len(bits)), 2)
+            if all(bits[first][a] & bits[second][a] for a in bits[first].keys() & bits[second].keys())
         }
 
     def compiled(self) -> CompiledWorkload:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from parcomp.graph import clique
 from parcomp.graph.clique import CliqueSearch, clique_number
-from parcomp.graph.query_graph import QueryGraph
+from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
+from tests.wide_workloads import random_wide
 
 
 def without_local_search(monkeypatch):
@@ -60,6 +61,36 @@ def test_branching_alone_against_networkx(heaviest, monkeypatch):
     draw = np.random.default_rng(17 + heaviest)
     for _ in range(60):
         graph = random_graph(draw, int(draw.integers(20, 100)), draw.choice([0.1, 0.3, 0.5, 0.7]), heaviest)
+        _, truth = nx.max_weight_clique(graph.to_networkx(), "weight")
+        result = clique_number(graph)
+        assert (result.lower, result.upper, result.exact) == (truth, truth, True)
+        assert_clique(graph, result)
+
+
+@pytest.mark.parametrize("shape", ["point", "interval", "nested"])
+@pytest.mark.parametrize("helped", [True, False])
+def test_wide_workloads_where_cliques_overlap(shape, helped, monkeypatch):
+    """65 to 300 queries, weights up to 2**62 in all: by the Helly property ω is the maximum overlap, which is known."""
+    if not helped:
+        without_local_search(monkeypatch)
+        without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(len(shape))
+    for _ in range(6):
+        wide = random_wide(draw, shape)
+        graph = build_query_graph(wide.compiled())
+        result = clique_number(graph)
+        assert result.lower == result.upper == wide.truth()
+        assert_clique(graph, result)
+
+
+@pytest.mark.parametrize("heaviest", [1, 30])
+def test_several_words_against_networkx(heaviest, monkeypatch):
+    """Sparse graphs of 129 to 300 vertices, by branching from the poorest start."""
+    without_local_search(monkeypatch)
+    without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(heaviest)
+    for _ in range(6):
+        graph = random_graph(draw, int(draw.integers(129, 301)), draw.choice([0.05, 0.15, 0.25]), heaviest)
         _, truth = nx.max_weight_clique(graph.to_networkx(), "weight")
         result = clique_number(graph)
         assert (result.lower, result.upper, result.exact) == (truth, truth, True)

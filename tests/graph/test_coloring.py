@@ -17,6 +17,7 @@ from tests.graph.graphs import (
     heaviest_clique,
     random_graph,
 )
+from tests.wide_workloads import SHAPES, random_wide
 
 
 def census_like(draw, count):
@@ -56,6 +57,24 @@ def test_large_weights_and_several_words(seed, size, density, heaviest):
     assert_proper(graph, coloring)
     assert coloring.weight <= dsatur(graph).weight
     assert_cover(graph, fractional_cover(graph, rounds=2))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_wide_workloads_are_bounded(shape):
+    """65 to 300 queries, more than 64 and 128 classes among them: proper, exact covers, never below the truth."""
+    draw = np.random.default_rng(SHAPES.index(shape))
+    most = 0
+    for _ in range(4):
+        wide = random_wide(draw, shape)
+        graph, truth = build_query_graph(wide.compiled()), wide.truth()
+        for coloring in (dsatur(graph), weighted_coloring(graph, rounds=1)):
+            assert_proper(graph, coloring)
+            assert coloring.weight >= truth
+            most = max(most, coloring.class_count)
+        cover = fractional_cover(graph, rounds=2)
+        assert_cover(graph, cover)
+        assert cover.bound >= truth
+    assert most > 64
 
 
 @pytest.mark.parametrize("seed", range(30))

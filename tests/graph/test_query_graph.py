@@ -13,6 +13,7 @@ from parcomp.graph import _query_graph_kernels as kernels
 from parcomp.graph import query_graph
 from parcomp.graph.query_graph import AttributeMasks, QueryGraph, attribute_masks, build_from_masks, build_query_graph
 from tests.graph.graphs import accepted_sets, compile_sets, edges_by_sets, edges_of, random_graph, random_sets
+from tests.wide_workloads import SHAPES, random_wide
 
 PAPER_QUERIES = [
     {0: {0}, 1: {0}},
@@ -43,6 +44,17 @@ def test_adjacency_is_set_intersection(shape):
         assert edges_of(graph) == edges_by_sets(queries)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_adjacency_beyond_one_word_of_queries(shape):
+    """65 to 300 queries on attributes of 65 to 300 values."""
+    draw = np.random.default_rng(SHAPES.index(shape))
+    for _ in range(8):
+        wide = random_wide(draw, shape)
+        graph = build_query_graph(wide.compiled())
+        assert edges_of(graph) == wide.edges()
+        assert graph.weights.tolist() == wide.weights
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.dictionaries(st.integers(0, 2), st.sets(st.integers(0, 69), min_size=1, max_size=6)), max_size=12))
 def test_any_workload(queries):
@@ -59,8 +71,8 @@ def test_each_way_of_striking_agrees(way, slice_, monkeypatch):
     """Each of the three ways, used alone on more than 64 queries, gives the graph of set intersection, however cut."""
     monkeypatch.setattr(query_graph, "SLICE", slice_)
     draw = np.random.default_rng(11)
-    for size in (4, 64, 200):
-        queries = random_sets(draw, [size], 150, "interval")
+    for size, shape in ((4, "interval"), (64, "interval"), (200, "interval"), (130, "point"), (300, "subset")):
+        queries = random_sets(draw, [size], 150, shape)
         for query in queries:
             query.setdefault(0, {0})
         # Tautologies would be compiled away, and this test speaks of masks.

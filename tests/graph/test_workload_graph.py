@@ -12,7 +12,9 @@ from parcomp.graph import workload_graph
 from parcomp.graph.query_graph import build_query_graph
 from parcomp.graph.workload_graph import build_workload_graph
 from parcomp.model.compile import compile_workload
+from tests.graph.graphs import edges_of
 from tests.random_workloads import random_judged
+from tests.wide_workloads import SHAPES, random_wide
 
 
 def built(workload, **options):
@@ -33,6 +35,19 @@ def test_interned_predicates_give_the_same_graph(chunk):
     for _ in range(250):
         workload = random_judged(draw).workload
         assert_same_graph(workload, workload)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_wide_workloads_give_the_graph_of_set_intersection(shape):
+    """65 to 300 queries on attributes of 65 to 300 values, by masks, by pairs and by both."""
+    draw = np.random.default_rng(SHAPES.index(shape))
+    for _ in range(3):
+        wide = random_wide(draw, shape, most_queries=150, contradictions=True)
+        satisfiable = [query for query, terms in enumerate(wide.queries) if all(terms.values())]
+        number = {query: position for position, query in enumerate(satisfiable)}
+        edges = {(number[p], number[q]) for p, q in wide.edges() if p in number and q in number}
+        for mask_values in (0, 100, 10**6):
+            assert edges_of(built(wide.workload(), mask_values=mask_values)) == edges
 
 
 @pytest.mark.parametrize("kmax", [1, 2, 3])

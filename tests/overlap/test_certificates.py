@@ -145,6 +145,27 @@ def test_tampered_certificates_are_refused():
     refused(huge_scale)
 
 
+def test_a_certificate_is_bound_to_costs_and_to_the_domain():
+    """The fingerprint tells workloads apart by one cost, one value, one name or the order of queries."""
+
+    def workload(costs=(1, 2, 3), name="x", high=3, order=(0, 1, 2)):
+        domain = pc.Domain({name: pc.Integer(0, high)})
+        queries = [domain.query({name: value}) for value in order]
+        return pc.Workload(domain, queries, list(costs))
+
+    _, certificate = certified(workload())
+    assert pc.verify(workload(), certificate).upper == 3
+    for other in (
+        workload(costs=(1, 1, 3)),
+        workload(name="y"),
+        workload(high=4),
+        workload(order=(1, 0, 2)),
+        workload(order=(0, 1, 3)),
+    ):
+        with pytest.raises(CertificateError, match="another workload"):
+            pc.verify(other, certificate)
+
+
 def test_a_false_cover_is_refused():
     """A set of overlapping queries is no cover set."""
     workload = paper_example()

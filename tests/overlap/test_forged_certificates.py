@@ -84,7 +84,12 @@ ORPHAN, OWN, LESS = "no parent before it", "not a child of its own", "the cases 
 
 FORGED = {
     # A counted query that no part holds.
-    "sum leaves out a query": ("leave out a counted", PLAIN, 11, [{"sum": [part([0, 1], 1), part([3, 4, 5], 2)]}, ALL, SECOND]),
+    "sum leaves out a query": (
+        "leave out a counted",
+        PLAIN,
+        11,
+        [{"sum": [part([0, 1], 1), part([3, 4, 5], 2)]}, ALL, SECOND],
+    ),
     "sum of nothing": ("leave out a counted", PLAIN, 0, [{"sum": []}]),
     "parts leave out queries": ("leave out a counted", PARTED, 5, [{"parts": [part([0, 1], 1)]}, ALL]),
     "parts leave out a query": (
@@ -100,8 +105,18 @@ FORGED = {
         [{"parts": [part([0, 1, 2], 1), part([3, 4, 5], 2)]}, FIRST, SECOND],
     ),
     # One node as the child of two parents, or of one parent twice: it proves only one of the two, whichever that is.
-    "a case for another, first": (OWN, PLAIN, 10, [{"attribute": "a0", "cases": [case([3], 1), case([0, 1, 2], 1)]}, SECOND]),
-    "a case for another, last": (OWN, PLAIN, 10, [{"attribute": "a0", "cases": [case([0, 1, 2], 1), case([3], 1)]}, SECOND]),
+    "a case for another, first": (
+        OWN,
+        PLAIN,
+        10,
+        [{"attribute": "a0", "cases": [case([3], 1), case([0, 1, 2], 1)]}, SECOND],
+    ),
+    "a case for another, last": (
+        OWN,
+        PLAIN,
+        10,
+        [{"attribute": "a0", "cases": [case([0, 1, 2], 1), case([3], 1)]}, SECOND],
+    ),
     "in for out": (OWN, PLAIN, 11, [{"queries": [0], "in": 1, "out": 1}, SECOND]),
     "out for in": (OWN, PLAIN, 11, [{"queries": [2], "in": 1, "out": 1}, SECOND]),
     "a part for another, first": (OWN, PARTED, 5, [{"parts": [part([0, 1], 1), part([2, 3], 1)]}, ALL]),
@@ -127,9 +142,19 @@ FORGED = {
     "no such child": (OWN, PLAIN, 12, [{"dominated": "a0", "keep": [1, 2], "proof": 7}]),
     # A child that proves another subproblem.
     "summands swapped": (LESS, PLAIN, 12, [{"sum": [part([0, 1, 2], 2), part([3, 4, 5], 1)]}, FIRST, SECOND]),
-    "parts swapped": (LESS, PARTED, 7, [{"parts": [part([0, 1], 2), part([2, 3], 1)]}, ALL, {"cover": [{"weight": 7, "queries": [2]}]}]),
+    "parts swapped": (
+        LESS,
+        PARTED,
+        7,
+        [{"parts": [part([0, 1], 2), part([2, 3], 1)]}, ALL, {"cover": [{"weight": 7, "queries": [2]}]}],
+    ),
     # Values and queries that are left out without a reason.
-    "cases leave out values": ("leave out values", PLAIN, 11, [{"attribute": "a0", "cases": [case([0, 1], 1)]}, SECOND]),
+    "cases leave out values": (
+        "leave out values",
+        PLAIN,
+        11,
+        [{"attribute": "a0", "cases": [case([0, 1], 1)]}, SECOND],
+    ),
     "no cases": ("leave out values", PLAIN, 0, [{"attribute": "a0", "cases": []}]),
     "a value that is not dominated": (
         "not dominated",
@@ -141,7 +166,12 @@ FORGED = {
     "queries of different rows": ("different rows", PLAIN, 10, [{"queries": [5, 1], "in": 1, "out": 2}, FIRST, FIRST]),
     "no queries": ("ill formed", PLAIN, 12, [{"queries": [], "in": 1, "out": 2}, BOTH, BOTH]),
     # Covers.
-    "overlapping members": ("one cover set overlap", PLAIN, 10, [{"cover": [{"weight": 3, "queries": [0, 1, 2]}, *SECOND["cover"]]}]),
+    "overlapping members": (
+        "one cover set overlap",
+        PLAIN,
+        10,
+        [{"cover": [{"weight": 3, "queries": [0, 1, 2]}, *SECOND["cover"]]}],
+    ),
     "a member counts once": (LESS, PLAIN, 13, [{"cover": [{"weight": 1, "queries": [3] * 5}]}]),
     "a negative weight": ("whole number", PLAIN, 11, [{"cover": [*BOTH["cover"], {"weight": -1, "queries": []}]}]),
     # Multipliers.
@@ -156,7 +186,7 @@ FORGED = {
     "search": ("nothing was run again", PLAIN, 12, [{"search": True}]),
     "an unknown kind": ("has none of", PLAIN, 12, [{"trust": "me"}]),
     "no nodes": ("ill formed", PLAIN, 12, []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -188,6 +218,24 @@ def test_a_predicate_that_negates_thousands_of_times_is_refused():
         keep = {"not": {"not": keep}}
     with pytest.raises(CertificateError):
         check(PLAIN, 12, [{"dominated": "a0", "keep": keep, "proof": 1}, BOTH])
+
+
+def test_a_value_that_64_queries_do_not_tell_apart_may_not_be_dropped():
+    """The last of 70 queries accepts one value alone; all others accept it together with another one."""
+    problem = Problem([3], [sets([0, 1])] * 69 + [sets([1])], [1] * 70)
+    check(problem, 70, [{"dominated": "a0", "keep": [1], "proof": 1}, ALL])
+    with pytest.raises(CertificateError, match="not dominated"):
+        check(problem, 69, [{"dominated": "a0", "keep": [0, 2], "proof": 1}, ALL])
+
+
+@pytest.mark.parametrize("scale", [1, 4, 2**10, 2**64])
+def test_scores_beyond_64_bits_are_exact(scale):
+    """Three queries of a third of the largest total each: their scaled sum wraps around in 64 bits to less than 0."""
+    problem = Problem([3], [sets([0]), sets([0, 1]), sets([0, 1])], [2**60, 2**60, 2**60])
+    shares = split({query: {"a0": scale * 2**60} for query in range(3)}, scale)
+    check(problem, 3 * 2**60, [{"splitting": 0}], shares)
+    with pytest.raises(CertificateError, match=LESS):
+        check(problem, 3 * 2**60 - 1, [{"splitting": 0}], shares)
 
 
 JUNK = (None, True, False, 1.0, Decimal(1), "1", "", [], {}, [0], {"a0": 0}, -1, 0, 2**64, 10**400)
@@ -319,7 +367,7 @@ def test_exchanged_pieces_never_prove_too_much():
     """Subtrees, sets and numbers of one proof in the place of others: what is accepted is no less than the truth."""
     draw = np.random.default_rng(8)
     accepted = 0
-    for _ in range(250):
+    for _ in range(120):
         maker = ProofMaker(random_problem(draw), draw, depth=2)
         bound = maker.prove()
         certificate = maker.problem.certificate(maker.nodes, maker.multipliers, bound)
@@ -345,4 +393,4 @@ def test_exchanged_pieces_never_prove_too_much():
             except CertificateError:
                 continue
             accepted += 1
-    assert accepted > 100
+    assert accepted > 50

@@ -43,6 +43,30 @@ def test_decisions_equal_solving_from_scratch(chunk):
         assert len(live) == len(weights)
 
 
+def test_a_decision_cut_short_rests_on_the_upper_end():
+    """With no work at all for a decision, nothing is admitted beyond the budget and no bound is below the truth."""
+    draw = np.random.default_rng(100)
+    undecided = 0
+    for _ in range(40):
+        judged = random_judged(draw)
+        budget = max(1, sum(judged.weights) // 2)
+        live = LiveOverlap(judged.workload.domain, budget, work=0)
+        accepted, weights = [], []
+        for query, sets, weight in zip(judged.workload, judged.accepted, judged.weights, strict=True):
+            quote = live.quote(query, weight)
+            undecided += not quote.exact
+            if live.add(query, weight):
+                accepted.append(sets)
+                weights.append(weight)
+                assert truth(judged, accepted, weights) <= live.upper <= budget
+        loss = live.loss(work=0)
+        assert loss.lower <= truth(judged, accepted, weights) <= loss.upper
+        fresh = LiveOverlap(judged.workload.domain, budget)
+        fresh.restore((query, cost, 0) for query, cost in zip(judged.workload, judged.weights, strict=True))
+        assert fresh.loss(work=0).upper >= judged.truth() >= fresh.loss(work=0).lower
+    assert undecided > 50
+
+
 def test_a_loaded_history_decides_like_a_grown_one():
     """Bulk load and one by one lead to the same answers."""
     draw = np.random.default_rng(7)
