@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parcomp.graph import clique
 from parcomp.graph.clique import CliqueSearch, clique_number
-from parcomp.graph.query_graph import QueryGraph, build_query_graph
+from parcomp.graph.query_graph import QueryGraph, build_query_graph, pack_sets
 from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
 from tests.wide_workloads import random_wide
 
@@ -181,6 +181,23 @@ def test_weighted_multipartite():
     expected = sum(int(part.max()) for part in np.split(weights, np.cumsum(parts)[:-1]))
     found = clique_number(QueryGraph.from_edges(sum(parts), graph.edges, weights))
     assert (found.lower, found.exact) == (expected, True)
+
+
+@pytest.mark.parametrize("helped", [True, False])
+@pytest.mark.parametrize("heaviest", [1, 1000])
+def test_multipartite_graphs_of_several_words(heaviest, helped, monkeypatch):
+    """Parts that are strewn over 260 to 300 vertices: dense graphs, of which branching has to look at every word."""
+    if not helped:
+        without_local_search(monkeypatch)
+        without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(heaviest)
+    for _ in range(5):
+        part = draw.integers(0, 120, int(draw.integers(260, 301)))
+        weights = draw.integers(1, heaviest + 1, len(part))
+        graph = QueryGraph(pack_sets(part[:, None] != part[None, :]), weights)
+        result = clique_number(graph)
+        assert result.lower == result.upper == sum(int(weights[part == p].max()) for p in np.unique(part))
+        assert_clique(graph, result)
 
 
 def test_same_seed_same_clique():

@@ -17,6 +17,7 @@ from parcomp.model.compile import Compilation, compile_workload, pack_masks
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
 from tests.property.strategies import many, tiny_workloads, workloads
+from tests.wide_workloads import SHAPES, random_wide
 
 
 def overlaps(workload: Workload) -> dict[tuple[int, ...], frozenset[int]]:
@@ -101,6 +102,27 @@ def test_values_that_no_predicate_tells_apart_are_one(workload: Workload) -> Non
         classes = {tuple(code in predicate for predicate in predicates) for code in range(attribute.size)}
         assert compilation.compiled.sizes[index] == len(classes)
         assert (np.diff(compilation.codes[index]) > 0).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_more_predicates_and_values_than_a_word_holds(shape: str) -> None:
+    """65 to 300 of both: a merged value for each distinct column, and rows satisfy what they did."""
+    draw = np.random.default_rng(SHAPES.index(shape))
+    for _ in range(4):
+        wide = random_wide(draw, shape, contradictions=True)
+        compilation = compile_workload(wide.workload())
+        compiled = compilation.compiled
+        check_invariants(compilation)
+        kept = [query for query in wide.queries if all(query.values())]
+        for index, size in enumerate(wide.sizes):
+            sets = [query[index] for query in kept if index in query]
+            assert compiled.sizes[index] == len(
+                {tuple(value in accepted for accepted in sets) for value in range(size)}
+            )
+        for _ in range(30):
+            row = draw.integers(0, compiled.sizes).astype(np.int32)
+            members = compilation.queries[compiled.members(row)].tolist()
+            assert members == wide.members(compilation.row_codes(row))
 
 
 def test_merging_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,38 @@ def test_ranges_on_a_huge_attribute_stay_short() -> None:
     assert write_predicate(huge, read_predicate(huge, written)) == written
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_numbers_of_thirty_digits_are_told_apart(sign: int, nullable: bool) -> None:
+    """No float lies between: scalars, ranges, ranges beyond both ends and the negations of all, as sets of integers."""
+    base = sign * 10**30
+    attribute = Integer(base, base + 9, nullable)
+    values: list[int | None] = [*range(base, base + 10), *([None] if nullable else [])]
+    ends = [base - 10**30, base - 1, base, base + 1, base + 5, base + 9, base + 10, base + 10**30]
+    parts: list[tuple[Any, set[int | None]]] = [(value, {value}) for value in ends]
+    for low in ends:
+        for high in (end for end in ends if end >= low):
+            parts.append(({"from": low, "to": high}, {v for v in values if v is not None and low <= v <= high}))
+    for written, accepted in parts:
+        for notation, expected in (
+            (written, accepted & set(values)),
+            ({"not": written}, set(values) - accepted),
+            ({"not": [written, base + 2]}, set(values) - accepted - {base + 2}),
+            ({"not": {"not": [written, base + 7]}}, accepted & set(values) | {base + 7}),
+        ):
+            predicate = read_predicate(attribute, notation)
+            assert {attribute.value(code) for code in range(attribute.size) if code in predicate} == expected
+            in_a_file = json.loads(json.dumps(write_predicate(attribute, predicate)))
+            assert read_predicate(attribute, in_a_file) == predicate
+
+
+def test_named_numbers_of_thirty_digits_are_told_apart() -> None:
+    attribute = Categorical([10**30, 10**30 + 1, 10**30 + 2])
+    assert list(read_predicate(attribute, {"not": 10**30 + 1}).runs()) == [(0, 1), (2, 3)]
+    assert read_predicate(attribute, {"not": [10**30 + 3, float("1e30").as_integer_ratio()[0]]}).is_tautology
+    assert read_predicate(attribute, {"from": 10**30 + 1, "to": 10**30 + 2}).count == 2
+
+
 def test_between_is_a_range_of_either_kind() -> None:
     assert read_predicate(Integer(0, 9), between(2, 4)).count == 3
     assert read_predicate(Binned(0, 9, 9), [between(2, 4), 8]).count == 3

@@ -52,8 +52,8 @@ def categoricals(max_size: int = 8) -> st.SearchStrategy[Categorical]:
 
 @st.composite
 def integers(draw: st.DrawFn, max_size: int = 12) -> Integer:
-    """Ranges of integers, negative ones among them."""
-    low = draw(st.integers(-20, 20) | st.sampled_from([-(10**18), 2**53]))
+    """Ranges of integers, negative ones and such beyond floats and 64 bits among them."""
+    low = draw(st.integers(-20, 20) | st.sampled_from([-(10**18), 2**53, 2**63 - 3, 10**30, -(10**30)]))
     return Integer(low, low + draw(st.integers(0, max_size - 1)), draw(st.booleans()))
 
 
