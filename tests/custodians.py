@@ -11,8 +11,6 @@ from typing import Any
 from parcomp.custodian import Custodian
 from parcomp.custodian.settings import Settings
 
-from parcomp.custodian import Custodian
-
 PEOPLE = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": {"low": 0, "high": 9}}}
 
 ROWS = [{"sex": sex, "age": age} for sex in "FM" for age in range(10) for _ in range(age + (sex == "F"))]

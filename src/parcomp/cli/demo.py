@@ -46,8 +46,9 @@ def demo(
     settings = write_census(out)
     run_session(settings)
     print("\nAsk by yourself:")
-    print(f"""  .venv/bin/parcomp quote -c {settings} "SELECT COUNT(*) FROM census WHERE age < 20" --epsilon 0.1 --as ben""")
-    print(f"""  .venv/bin/parcomp ask -c {settings} "SELECT COUNT(*) FROM census WHERE age < 20" --epsilon 0.1 --as ben""")
+    for command in ("quote", "ask"):
+        sql = '"SELECT COUNT(*) FROM census WHERE age < 20"'
+        print(f"  .venv/bin/parcomp {command} -c {settings} {sql} --epsilon 0.1 --as ben")
     print(f"  .venv/bin/parcomp ledger show -c {settings}")
     print(f"  .venv/bin/parcomp overlap --domain {out}/census-domain.json {out}/census.jsonl")
 
