@@ -136,8 +136,9 @@ def test_a_batch_is_read_from_a_file(settings, capsys, tmp_path):
     assert run("batch", settings, str(batch)) == 2
 
 
-def test_every_command_keeps_the_quota_of_who_asks(settings, capsys, tmp_path):
+def test_every_command_keeps_the_quota_of_who_asks(capsys, tmp_path):
     """The budget would bear it, and the analyst's share of it does not."""
+    settings = str(write_custodian(tmp_path, quotas={"anna": "0.7"}))
     batch = tmp_path / "batch.sql"
     batch.write_text(WOMEN)
     more = ("--epsilon", "0.8", "--json")
