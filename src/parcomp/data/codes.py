@@ -9,6 +9,10 @@ out, whatever is stored (Prop. "disjoint" speaks about values of the domain only
 is exact for every type of column.  Otherwise the edge ``k`` is the double nearest to ``low + k * width``, as files have
 it, and the value, converted to the nearest double, is compared with it.  NaN and the infinities are outside.
 
+*Sums* are of the value rounded down, and their sensitivity rests on its declared range.  A value beside an edge may be
+inside as a double and, rounded down exactly, lie below the range; so what is summed is clipped to the range after it
+was rounded, whatever the type of the column and the edges.
+
 *Strings* are equal if their code points are, whatever collation the column has.
 """
 
@@ -40,9 +44,9 @@ _EXACT_IN_DOUBLE = 2**53
 class CodedRows:
     """``sql`` selects a row of non-negative integers for each row within the domain.
 
-    Column ``c0``, ``c1``, … holds the code of each attribute, in the order of the domain.  ``bounds`` has the name and
-    the largest possible number of every column; ``summed`` says of each attribute that can be summed which column,
-    plus which constant, is its value rounded down.
+    Column ``c0``, ``c1``, … holds the code of each attribute, in the order of the domain, in the narrowest type of
+    integers.  ``bounds`` has the name and the largest possible number of every column; ``summed`` says of each
+    attribute that can be summed which column, plus which constant, is its value rounded down and clipped.
     """
 
     sql: str
@@ -58,7 +62,9 @@ def code_rows(domain: Domain, columns: Sequence[Column], source: str, dialect: D
     codes = ", ".join(f"{sql} AS {name}" for name, sql in writer.codes.items())
     inside = " AND ".join(f"c{index} IS NOT NULL" for index in range(len(columns)))
     rows = f"SELECT {', '.join(writer.read)} FROM ({source}) AS source"
-    sql = f"SELECT * FROM (SELECT {codes} FROM ({rows}) AS stored{''.join(writer.joins)}) AS coded WHERE {inside}"
+    narrow = (f"CAST({name} AS {dialect.integer_type(bound)}) AS {name}" for name, bound in writer.bounds.items())
+    sql = f"SELECT {codes} FROM ({rows}) AS stored{''.join(writer.joins)}"
+    sql = f"SELECT {', '.join(narrow)} FROM ({sql}) AS coded WHERE {inside}"
     return CodedRows(sql, writer.bounds, writer.summed)
 
 
@@ -121,7 +127,8 @@ class _Writer:
         if low > high:
             return "CAST(NULL AS BIGINT)"
         shift = f" + {low - attribute.low}" if low > attribute.low else ""
-        return f"CASE WHEN {_between(value, low, high)} THEN {_offset(value, low)}{shift} END"
+        number = _clipped(f"{_offset(value, low)}{shift}", attribute.high - attribute.low)
+        return f"CASE WHEN {_between(value, low, high)} THEN {number} END"
 
     def _range(self, column: Column, low: int, high: int) -> tuple[int, int]:
         """The part of ``low … high`` that the column can hold, since literals beyond it need not be integers."""
@@ -157,10 +164,10 @@ class _Writer:
             self.summed[name] = f"c{index}", first
         elif summable:
             self.summed[name] = f"v{index}", first
-            self.bounds[f"v{index}"] = math.ceil(high) - 1 - first
+            self.bounds[f"v{index}"] = largest = math.ceil(high) - 1 - first
             # A null is in no sum, so what stands for it does not matter.
-            self.codes[f"v{index}"] = f"CASE WHEN {inside} THEN {_offset(whole, first)} ELSE 0 END"
-        return f"CASE WHEN {inside} THEN {code} END"
+            self.codes[f"v{index}"] = f"CASE WHEN {inside} THEN {_clipped(_offset(whole, first), largest)} ELSE 0 END"
+        return f"CASE WHEN {inside} THEN {_clipped(code, attribute.bins - 1)} END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +251,11 @@ def _plain(column: Column, stored: str, dialect: Dialect) -> str:
 
 
 def _double(column: Column, stored: str, dialect: Dialect) -> str:
-    return _plain(column, stored, dialect) if column.as_text else f"CAST({stored} AS {dialect.double})"
+    if column.as_text:
+        return _plain(column, stored, dialect)
+    if column.kind in ("decimal", "wide integer"):
+        return dialect.nearest_double.format(stored)
+    return f"CAST({stored} AS {dialect.double})"
 
 
 def _rounded_down(column: Column, stored: str, dialect: Dialect) -> str:
@@ -275,6 +286,10 @@ def _between(value: str, low: int, high: int) -> str:
 
 def _offset(value: str, low: int) -> str:
     return f"CAST({value} - {_whole_literal(low)} AS BIGINT)"
+
+
+def _clipped(number: str, largest: int) -> str:
+    return f"LEAST(GREATEST({number}, 0), {largest})"
 
 
 def _whole_literal(number: int) -> str:

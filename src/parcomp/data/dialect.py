@@ -16,7 +16,9 @@ class Dialect:
     """An engine's wording.
 
     ``wide`` is its integer type beyond 64 bits, which holds the integers up to ``wide_bound`` in absolute value (None:
-    all of them), and ``cast`` a cast to it that does not fail on any value of an integer or decimal column.
+    all of them), and ``wide_cast`` a cast to it that does not fail on any value of an integer or decimal column.
+    ``nearest_double`` is the double nearest to an integer or a decimal, or null where that is infinite or NaN.
+    ``integers`` are the integer types that codes are stored in, each with its largest number, the narrowest first.
     ``whole_quotient`` divides two non-negative 64-bit integers and rounds down.  ``exact_sum`` adds up 64-bit
     integers without overflow.  ``collation`` makes a comparison of strings one of code points.  ``text`` writes a
     string literal, or returns None for a string that no column of the engine can hold.
@@ -28,10 +30,16 @@ class Dialect:
     wide: str
     wide_bound: int | None
     wide_cast: str
+    nearest_double: str
+    integers: tuple[tuple[str, int], ...]
     whole_quotient: str
     exact_sum: str
     collation: str
     text: Callable[[str], str | None]
+
+    def integer_type(self, largest: int) -> str:
+        """The narrowest type that holds the integers from 0 to ``largest``."""
+        return next(name for name, bound in self.integers if largest <= bound)
 
 
 def _quoted(value: str) -> str:
@@ -55,6 +63,8 @@ DUCKDB = Dialect(
     wide="HUGEINT",
     wide_bound=2**127 - 1,
     wide_cast="TRY_CAST",
+    nearest_double="CAST({0} AS DOUBLE)",
+    integers=(("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**32 - 1), ("UBIGINT", 2**64 - 1)),
     whole_quotient="{} // {}",
     exact_sum="SUM({})",
     collation=" COLLATE C",
@@ -68,6 +78,10 @@ POSTGRES = Dialect(
     wide="NUMERIC",
     wide_bound=None,
     wide_cast="CAST",
+    # The cast fails on numbers that are too large for a double, and on those so small that the nearest double is 0.
+    nearest_double="CASE WHEN ABS({0}) < 1e-300 THEN CAST(ROUND({0}, 323) AS DOUBLE PRECISION) "
+    "WHEN ABS({0}) < 1e308 THEN CAST({0} AS DOUBLE PRECISION) END",
+    integers=(("SMALLINT", 2**15 - 1), ("INTEGER", 2**31 - 1), ("BIGINT", 2**63 - 1)),
     whole_quotient="{} / {}",
     exact_sum="SUM({})",
     collation=' COLLATE "C"',
@@ -81,6 +95,8 @@ SPARK = Dialect(
     wide="DECIMAL(38, 0)",
     wide_bound=10**38 - 1,
     wide_cast="CAST",
+    nearest_double="CAST({0} AS DOUBLE)",
+    integers=(("TINYINT", 2**7 - 1), ("SMALLINT", 2**15 - 1), ("INT", 2**31 - 1), ("BIGINT", 2**63 - 1)),
     whole_quotient="{} DIV {}",
     exact_sum="SUM(CAST({} AS DECIMAL(28, 0)))",
     collation=" COLLATE UTF8_BINARY",
