@@ -75,18 +75,71 @@ def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres
 
 
 def test_failures_of_the_server_tell_nothing_of_the_data(postgres, postgres_url):
-    """A view that fails on a row quotes the row; the error that is raised does not."""
+    """A view that fails on a row quotes the row; the error that is raised when the table is opened does not."""
     postgres.execute(
         "CREATE TABLE odd.people AS SELECT 'secret'::text AS age; "
         "CREATE VIEW odd.ages AS SELECT age::integer FROM odd.people"
     )
-    domain = Domain({"age": Integer(1, 2)})
-    table = open_table(postgres_url, "odd.ages", domain)
     with pytest.raises(DataError, match="PostgreSQL could not read the table") as caught:
-        counted(table, domain)
+        open_table(postgres_url, "odd.ages", Domain({"age": Integer(1, 2)}))
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+def test_a_user_without_temporary_tables_is_told_so(postgres, postgres_url):
+    """The privilege is missing, not the table."""
+    postgres.execute("DO $$ BEGIN CREATE ROLE reader; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    postgres.execute("GRANT USAGE ON SCHEMA odd TO reader")
+    postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age; GRANT SELECT ON odd.people TO reader")
+    postgres.execute(
+        "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$"
+    )
+    url = postgres_url + ("&" if "?" in postgres_url else "?") + "options=-c%20role%3Dreader"
+    domain = Domain({"age": Integer(1, 2)})
+    try:
+        with pytest.raises(DataError, match="grant TEMPORARY on the database"):
+            open_table(url, "odd.people", domain)
+    finally:
+        postgres.execute(
+            "DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO PUBLIC', current_database()); END $$"
+        )
+    table = open_table(url, "odd.people", domain)
+    assert counted(table, domain) == [1, 0]
+    table.close()
+
+
+def test_the_source_is_read_in_a_read_only_transaction(postgres, postgres_url):
+    """A view whose function writes does not get to do so, and nothing but codes is written, to the connection's own."""
+    postgres.execute("""CREATE TABLE odd.log (n integer); CREATE TABLE odd.people AS SELECT 1 AS age;
+        CREATE FUNCTION odd.noted(n integer) RETURNS integer LANGUAGE sql VOLATILE
+            AS 'INSERT INTO odd.log VALUES (n) RETURNING n';
+        CREATE VIEW odd.ages AS SELECT odd.noted(age) AS age FROM odd.people""")
+    with pytest.raises(DataError, match="PostgreSQL could not read the table"):
+        open_table(postgres_url, "odd.ages", Domain({"age": Integer(1, 2)}))
+    assert postgres.execute("SELECT COUNT(*) FROM odd.log").fetchone() == (0,)
+
+
+def test_rows_are_coded_again_with_the_connection_or_the_table_fails_for_all(postgres, postgres_url):
+    """What another session calls the codes is not read, and a source that fails by then fails whatever is asked."""
+    postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age; CREATE TABLE odd.rows_within_domain (c0 integer)")
+    domain = Domain({"age": Integer(1, 2)})
+    url = postgres_url + ("&" if "?" in postgres_url else "?") + "options=-c%20search_path%3Dodd%2Cpg_temp"
+    table = open_table(url, "people", domain)
+    assert counted(table, domain) == [1, 0]
+    drop = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    postgres.execute("INSERT INTO odd.people VALUES (2), (2)")
+    assert counted(table, domain) == [1, 0]
+    postgres.execute(drop)
+    assert counted(table, domain) == [1, 2]
+    postgres.execute("DROP TABLE odd.people")
+    postgres.execute(drop)
+    for age in (1, 2):
+        with pytest.raises(DataError, match="PostgreSQL could not read the table"):
+            table.measure([Statement("count", Condition.of(domain.query(age=age)))])
     table.close()
 
 

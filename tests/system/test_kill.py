@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -36,6 +37,8 @@ def test_charges_survive_kill_9(store, at_calls, at_times, tmp_path, request):
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
+        # Who is killed leaves temporary files behind.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     try:
         assert server.stdout.readline() == "ready\n"

@@ -1,14 +1,17 @@
-"""Tables in files, read by DuckDB within the process: Parquet, CSV and DuckDB's own.
+"""Tables in files, coded by DuckDB within the process: Parquet, CSV and DuckDB's own.
 
-A dataset is a snapshot, so the coded rows of a file that is not huge are held in memory from the first query on: a few
-bytes for each row, without which every query would read all columns of the domain again to tell which rows are within.
+A file is read once, when it is opened, into a table of small integers in memory: a few bytes for each row.  What does
+not fit into memory goes to a directory of our own, which only its owner can enter and which is gone with the table.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,133 +21,169 @@ import ibis.expr.types as ir
 
 from parcomp.data.codes import code_rows
 from parcomp.data.columns import Column, columns_of_text_file, match_columns
+from parcomp.data.csv_text import CsvFile
 from parcomp.data.dialect import DUCKDB
-from parcomp.data.sql_table import SqlTable, split_name
+from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
-from parcomp.model.text_file import is_unicode
 
-__all__ = ["SNAPSHOT_LIMIT", "DuckDBTable", "connect", "read_csv_as_text"]
-
-SNAPSHOT_LIMIT = 2**30
-"""Files of more bytes than this are read anew for each batch of statements."""
+__all__ = ["Connection", "DuckDBTable", "open_parquet"]
 
 _TABLES = """
 SELECT table_name FROM information_schema.tables
 WHERE table_catalog = 'database_file' AND table_schema = ? ORDER BY table_name
 """
 
-_INTEGER_TYPES = (("UTINYINT", 2**8), ("USMALLINT", 2**16), ("UINTEGER", 2**32), ("UBIGINT", 2**64))
+
+class Connection:
+    """A DuckDB in memory, as an Ibis backend, that fetches and loads no extensions and keeps no order of rows.
+
+    Its temporary files are in a directory of its own, removed when it is closed and at the end of the process.
+    """
+
+    def __init__(self) -> None:
+        directory = tempfile.mkdtemp(prefix="parcomp-")
+        self._remove = weakref.finalize(self, _remove_own, directory, os.getpid())
+        self.backend: Any = ibis.duckdb.connect(
+            temp_directory=directory,
+            autoinstall_known_extensions=False,
+            autoload_known_extensions=False,
+            # A view names tables of its file, never a variable of this program.
+            python_enable_replacements=False,
+            preserve_insertion_order=False,
+        )
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query's result."""
+        return list(self.backend.con.execute(sql, parameters).fetchall())
+
+    def load_csv(self, file: CsvFile, names: Sequence[str], create: str) -> None:
+        """Run a statement that creates a table from ``csv_rows``, which it reads once.
+
+        They are the rows of a file with the columns of these names as ``f0``, ``f1``, ….
+        """
+        self.backend.con.register("csv_rows", file.rows(names))
+        try:
+            self.backend.con.execute(create)
+        except Exception:
+            # A file that is not well formed is the reason, with its line, rather than what DuckDB makes of it.
+            file.check()
+            raise
+        finally:
+            self.backend.con.unregister("csv_rows")
+        # DuckDB may have seen that no row can be within the domain.
+        file.check()
+
+    def close(self) -> None:
+        """Close the database and remove its files."""
+        self.backend.disconnect()
+        self._remove()
+
+
+def _remove_own(directory: str, process: int) -> None:
+    # A child of this process inherits what is to be done at its end, but not the directory.
+    if os.getpid() == process:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 class DuckDBTable(SqlTable):
     """A file; made by one of the class methods."""
 
     def __init__(
-        self, connection: Any, source: ir.Table, columns: Sequence[Column], domain: Domain, *, in_memory: bool
+        self,
+        connection: Connection,
+        source: str,
+        columns: Sequence[Column],
+        domain: Domain,
+        create: Callable[[str], object],
     ) -> None:
-        selected = {f"x{index}": source[column.name] for index, column in enumerate(columns)}
-        sql = connection.compile(source.select(**selected))
-        super().__init__(domain, code_rows(domain, columns, sql, DUCKDB), DUCKDB)
         self._connection = connection
-        self._snapshot_is_wanted = in_memory
-        self._has_snapshot = False
+        self._create = create
+        super().__init__(domain, code_rows(domain, columns, source, DUCKDB), DUCKDB)
 
     @classmethod
     def of_parquet(cls, path: str, domain: Domain) -> DuckDBTable:
         """The table in a Parquet file."""
-        with _connected() as connection:
-            source = _opened(path, lambda: connection.read_parquet(glob.escape(path), table_name="parquet_file"))
-            return cls(connection, source, match_columns(domain, source.schema()), domain, in_memory=_is_small(path))
+        with _connected() as connection, _unchanged(path):
+            source = _opened(path, lambda: open_parquet(connection, path))
+            return cls._of_ibis(connection, source, domain)
 
     @classmethod
     def of_csv(cls, path: str, domain: Domain) -> DuckDBTable:
-        """The table in a CSV file: commas, double quotes, and names in the first line.
+        """The table in a CSV file, well formed by :mod:`parcomp.data.csv_text`.
 
         The domain says what the columns hold.  A field without quotes and characters is null.
         """
-        with _connected() as connection:
-            source = read_csv_as_text(connection, path)
-            columns = columns_of_text_file(domain, list(source.columns))
-            return cls(connection, source, columns, domain, in_memory=_is_small(path))
+        with _connected() as connection, CsvFile(path) as file:
+            columns = columns_of_text_file(domain, file.names)
+            kept = list(dict.fromkeys(column.name for column in columns))
+            selected = (f"f{kept.index(column.name)} AS x{index}" for index, column in enumerate(columns))
+            source = f"SELECT {', '.join(selected)} FROM csv_rows"
+            return cls(connection, source, columns, domain, lambda sql: connection.load_csv(file, kept, sql))
 
     @classmethod
     def of_database(cls, path: str, table: str, domain: Domain) -> DuckDBTable:
-        """A table or view in a DuckDB file, which is opened read-only."""
+        """A table or view in a DuckDB file, which is opened read-only and let go of once it is read."""
         with _connected() as connection:
-            _opened(path, lambda: connection.attach(path, name="database_file", read_only=True))
+            _opened(path, lambda: connection.backend.attach(path, name="database_file", read_only=True))
             schema, name = split_name(table)
-            listed = connection.con.execute(_TABLES, [schema or "main"]).fetchall()
-            if (name,) not in listed:
-                known = one_line(", ".join(known for (known,) in listed)) or "none"
+            listed = [known for (known,) in connection.run(_TABLES, [schema or "main"])]
+            if name not in listed:
+                known = one_line(", ".join(listed)) or "none"
                 raise DataError(f"{one_line(path)} has no table {one_line(table)}; there are: {known}")
-            source = connection.table(name, database=("database_file", schema or "main"))
-            return cls(connection, source, match_columns(domain, source.schema()), domain, in_memory=_is_small(path))
+            source = connection.backend.table(name, database=("database_file", schema or "main"))
+            opened = cls._of_ibis(connection, source, domain)
+            connection.backend.detach("database_file")
+            return opened
 
-    def _relation(self) -> str:
-        if self._snapshot_is_wanted and not self._has_snapshot:
-            columns = (
-                f"CAST({name} AS {next(kind for kind, stop in _INTEGER_TYPES if bound < stop)}) AS {name}"
-                for name, bound in self._rows.bounds.items()
-            )
-            self._connection.con.execute(
-                f"CREATE TABLE rows_within_domain AS SELECT {', '.join(columns)} FROM ({self._rows.sql}) AS coded"
-            )
-            self._has_snapshot = True
-        return "rows_within_domain" if self._has_snapshot else super()._relation()
+    @classmethod
+    def _of_ibis(cls, connection: Connection, source: ir.Table, domain: Domain) -> DuckDBTable:
+        columns = match_columns(domain, source.schema())
+        selected = {f"x{index}": source[column.name] for index, column in enumerate(columns)}
+        sql = connection.backend.compile(source.select(**selected))
+        return cls(connection, sql, columns, domain, connection.run)
 
-    def _run(self, sql: str) -> list[Sequence[Any]]:
-        return list(self._connection.con.execute(sql).fetchall())
+    def _code_rows(self) -> None:
+        self._create(f"CREATE TABLE {CODED_ROWS} AS {self._rows.sql}")
+
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
+        return self._connection.run(sql)
 
     def _disconnect(self) -> None:
-        self._connection.disconnect()
+        self._connection.close()
 
 
-def connect() -> Any:
-    """A DuckDB in memory that fetches no extensions and keeps no order of rows."""
-    return ibis.duckdb.connect(autoinstall_known_extensions=False, preserve_insertion_order=False)
+def open_parquet(connection: Connection, path: str) -> ir.Table:
+    """The table in a Parquet file, with the columns that the file has: its path holds no more of them."""
+    source: ir.Table = connection.backend.read_parquet(
+        glob.escape(path), table_name="parquet_file", hive_partitioning=False
+    )
+    return source
 
 
 @contextmanager
-def _connected() -> Iterator[Any]:
+def _connected() -> Iterator[Connection]:
     """A connection that is closed if the table cannot be opened."""
-    connection = connect()
+    connection = Connection()
     try:
         yield connection
     except BaseException:
-        connection.disconnect()
+        connection.close()
         raise
 
 
-def read_csv_as_text(connection: Any, path: str) -> ir.Table:
-    """A CSV file with all columns as text; a line of another number of fields, or not in UTF-8, is left out."""
-    try:
-        # The rows that are read along with the first line may hold any bytes.
-        with Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            names = next(csv.reader(file), [])
-    except (OSError, csv.Error):
-        raise DataError(f"{one_line(path)}: the first line must be names, separated by commas") from None
-    if not all(name and is_unicode(name) for name in names):
-        raise DataError(f"{one_line(path)}: the names in the first line must not be empty, and in UTF-8")
-    if not names or len({name.casefold() for name in names}) != len(names):
-        raise DataError(f"{one_line(path)}: the first line must be names, each another one, whatever their case")
-    source: ir.Table = _opened(
-        path,
-        # Nothing is guessed: what DuckDB makes of a file must not depend on the rows in it.
-        lambda: connection.read_csv(
-            glob.escape(path),
-            table_name="csv_file",
-            columns=dict.fromkeys(names, "VARCHAR"),
-            auto_detect=False,
-            header=True,
-            delim=",",
-            quote='"',
-            escape='"',
-            allow_quoted_nulls=False,
-            ignore_errors=True,
-        ),
-    )
-    return source
+@contextmanager
+def _unchanged(path: str) -> Iterator[None]:
+    """Refuse a file that was written to meanwhile: its rows may be from two tables."""
+
+    def look() -> tuple[int, ...]:
+        status = Path(path).stat()
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+    before = _opened(path, look)
+    yield
+    if _opened(path, look) != before:
+        raise DataError(f"{one_line(path)}: the file changed while it was read; open it again")
 
 
 def _opened(path: str, action: Any) -> Any:
@@ -154,7 +193,3 @@ def _opened(path: str, action: Any) -> Any:
         # The kind of the error, which stands first, and not what it may quote from the file.
         kind = one_line(str(error).partition(":")[0])[:40]
         raise DataError(f"{one_line(path)}: DuckDB cannot open the file ({kind})") from None
-
-
-def _is_small(path: str) -> bool:
-    return Path(path).stat().st_size <= SNAPSHOT_LIMIT

@@ -1,4 +1,9 @@
-"""Tables in PostgreSQL, counted there by one query for each batch, in read-only transactions."""
+"""Tables in PostgreSQL, coded and counted there, in read-only transactions.
+
+The coded rows are a temporary table of the connection, which nobody else sees and which is gone with it; making it
+takes the TEMPORARY privilege on the database.  That is the only thing that is written, and PostgreSQL lets a read-only
+transaction fill a temporary table, so the source itself is read in one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ import psycopg
 from parcomp.data.codes import code_rows
 from parcomp.data.columns import match_columns
 from parcomp.data.dialect import POSTGRES
-from parcomp.data.sql_table import SqlTable, split_name
+from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
 
@@ -30,7 +35,7 @@ ORDER BY a.attnum
 
 
 class PostgresTable(SqlTable):
-    """A table or view of a database; the connection is made again if it was lost."""
+    """A table or view of a database; the connection, and with it the coded rows, is made again if it was lost."""
 
     def __init__(self, url: str, table: str, domain: Domain) -> None:
         self._url = url
@@ -80,7 +85,26 @@ class PostgresTable(SqlTable):
             for column, category, kind in rows
         }
 
-    def _run(self, sql: str) -> list[Sequence[Any]]:
+    def _code_rows(self) -> None:
+        types = (f"{name} {POSTGRES.integer_type(bound)} NOT NULL" for name, bound in self._rows.bounds.items())
+        create = f"BEGIN READ WRITE; CREATE TEMPORARY TABLE {CODED_ROWS} ({', '.join(types)}); COMMIT"
+        fill = f"INSERT INTO pg_temp.{CODED_ROWS} ({', '.join(self._rows.bounds)}) {self._rows.sql}"
+        try:
+            self._connection.execute(create.encode())
+            self._connection.execute(fill.encode())
+            # Measuring reads nothing else, and no other table of that name.
+            self._connection.execute("SET search_path = pg_temp")
+        except BaseException as error:
+            # A connection that is open has all rows.
+            self._connection.close()
+            if isinstance(error, psycopg.errors.InsufficientPrivilege) and "temporary" in str(error):
+                raise DataError(
+                    "the user of the PostgreSQL database may not make temporary tables, which hold the codes of the "
+                    "rows; grant TEMPORARY on the database"
+                ) from None
+            raise
+
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
         try:
             return list(self._connection.execute(sql.encode()).fetchall())
         except psycopg.OperationalError:
@@ -88,6 +112,7 @@ class PostgresTable(SqlTable):
             if not self._connection.closed:
                 raise
             self._connection = self._connect()
+            self._code_rows()
             return list(self._connection.execute(sql.encode()).fetchall())
 
     def _disconnect(self) -> None:

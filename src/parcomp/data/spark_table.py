@@ -1,4 +1,8 @@
-"""Tables in Spark: a Parquet file or a table of the catalog, counted there by one query for each batch.
+"""Tables in Spark: a Parquet file or a table of the catalog, coded and counted there.
+
+The coded rows are computed when the table is opened and held by the executors, in memory or on their disks, without a
+way back to the source: no predicate can be moved below a cast, and what is lost with an executor is not read again.
+Measuring then fails, whatever is asked, until the table is opened again.
 
 Spark has one context in a process.  Each table gets a session of its own in it, with the settings on which the SQL of
 this package relies; the context itself ends with the process.
@@ -6,7 +10,6 @@ this package relies; the context itself ends with the process.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from parcomp.data.codes import code_rows
 from parcomp.data.columns import match_columns
 from parcomp.data.dialect import SPARK
-from parcomp.data.sql_table import SqlTable
+from parcomp.data.sql_table import CODED_ROWS, SqlTable
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
 
@@ -30,9 +33,12 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Text such as ${…} in the name of a column stands for itself.
     "spark.sql.variable.substitute": "false",
+    # A file that is damaged or gone is an error, and not a table with fewer rows.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
 }
 
-_numbers = itertools.count()
+_SOURCE = "parcomp_source"
 
 
 class SparkTable(SqlTable):
@@ -42,10 +48,10 @@ class SparkTable(SqlTable):
         self._session = _session(master)
         try:
             frame: DataFrame = self._session.read.parquet(path) if path else self._session.table(table or "")
-            self._view = f"parcomp_source_{next(_numbers)}"
-            frame.createOrReplaceTempView(self._view)
+            # In the session of this table alone.
+            frame.createOrReplaceTempView(_SOURCE)
             backend = ibis.pyspark.connect(self._session)
-            source = backend.table(self._view)
+            source = backend.table(_SOURCE)
             types = source.schema()
         except Exception:
             raise DataError(f"Spark cannot open {one_line(path or table or '')}; its own log says why") from None
@@ -53,11 +59,16 @@ class SparkTable(SqlTable):
         sql = backend.compile(source.select(**{f"x{index}": source[c.name] for index, c in enumerate(columns)}))
         super().__init__(domain, code_rows(domain, columns, sql, SPARK), SPARK)
 
-    def _run(self, sql: str) -> list[Sequence[Any]]:
+    def _code_rows(self) -> None:
+        self._session.sql(self._rows.sql).localCheckpoint(eager=True).createOrReplaceTempView(CODED_ROWS)
+        self._session.catalog.dropTempView(_SOURCE)
+
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
         return list(self._session.sql(sql).collect())
 
     def _disconnect(self) -> None:
-        self._session.catalog.dropTempView(self._view)
+        # Spark lets go of the rows when nothing refers to them any more.
+        self._session.catalog.dropTempView(CODED_ROWS)
 
 
 def _session(master: str) -> SparkSession:

@@ -1,24 +1,38 @@
-"""What the tables of all engines have in common: one query for each batch, a lock, and errors that tell nothing."""
+"""What the tables of all engines have in common: coded once when they are opened, one query for each batch, a lock.
+
+*Failing must not tell.*  A cast, a division in a view or a damaged page fails at some rows and not at others.  Where an
+engine meets them while it answers, whether it fails depends on which rows the statement asks for, and a failure
+answers a question that nobody has paid for.  So the rows are turned into codes when the table is opened, all of them
+and before any statement is known, and what cannot be coded keeps the table from being opened.  Measuring reads nothing
+but the codes, small integers on which nothing can fail.
+"""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from parcomp.data.batch import batches
 from parcomp.data.codes import CodedRows
 from parcomp.data.dialect import Dialect
-from parcomp.errors import DataError
+from parcomp.errors import DataError, ParcompError
 from parcomp.model.domain import Domain
 from parcomp.model.statement import Statement
 
-__all__ = ["SqlTable", "split_name"]
+__all__ = ["CODED_ROWS", "SqlTable", "split_name"]
+
+CODED_ROWS = "rows_within_domain"
+"""What the table of codes is called, on every engine."""
 
 
 class SqlTable(ABC):
-    """A table whose coded rows are counted by an engine that speaks SQL; see :class:`parcomp.data.table.Table`."""
+    """A table whose coded rows are counted by an engine that speaks SQL; see :class:`parcomp.data.table.Table`.
+
+    Making one codes its rows, so a subclass has connected by then; it disconnects itself if that fails.
+    """
 
     def __init__(self, domain: Domain, rows: CodedRows, dialect: Dialect) -> None:
         self.domain = domain
@@ -26,6 +40,8 @@ class SqlTable(ABC):
         self._dialect = dialect
         self._closed = False
         self._lock = threading.Lock()
+        with self._telling_nothing():
+            self._code_rows()
 
     def measure(self, statements: Sequence[Statement]) -> list[list[list[int]]]:
         """For each statement and each of its aggregates one number for each group."""
@@ -37,20 +53,14 @@ class SqlTable(ABC):
             with self._lock:
                 if self._closed:
                     raise DataError("the table is closed; open it again")
-                try:
-                    result = self._run(batch.sql(self._relation()))
-                except Exception:
-                    # What engines say of a failure can quote the row at which it occurred.
-                    problem = f"{self._dialect.name} could not read the table; its own log says why"
-                    raise DataError(problem) from None
+                with self._telling_nothing():
+                    result = self._run(batch.sql(CODED_ROWS))
             numbers += batch.read(result)
         return numbers
 
     def sql(self, statements: Sequence[Statement]) -> list[str]:
         """The queries that measure these statements: one, unless they ask for more than a thousand numbers."""
-        with self._lock:
-            relation = self._relation()
-        return [batch.sql(relation) for batch in batches(statements, self._rows, self._dialect)]
+        return [batch.sql(CODED_ROWS) for batch in batches(statements, self._rows, self._dialect)]
 
     def close(self) -> None:
         """Give up the connection."""
@@ -59,12 +69,22 @@ class SqlTable(ABC):
                 self._closed = True
                 self._disconnect()
 
-    def _relation(self) -> str:
-        """What stands after FROM to get the coded rows."""
-        return f"({self._rows.sql}) AS rows_within_domain"
+    @contextmanager
+    def _telling_nothing(self) -> Iterator[None]:
+        """An error of the engine becomes one that is the same for all rows: the engine's may quote one of them."""
+        try:
+            yield
+        except ParcompError:
+            raise
+        except Exception:
+            raise DataError(f"{self._dialect.name} could not read the table; its own log says why") from None
 
     @abstractmethod
-    def _run(self, sql: str) -> list[Sequence[Any]]:
+    def _code_rows(self) -> None:
+        """Make the table ``CODED_ROWS`` of all rows within the domain, completely before returning."""
+
+    @abstractmethod
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
         """The rows of a query's result."""
 
     @abstractmethod

@@ -6,7 +6,6 @@ the custodian says that they are public too.  What no declaration bounds is left
 
 from __future__ import annotations
 
-import glob
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from parcomp.data.codebook import is_codebook, read_codebook
-from parcomp.data.duckdb_table import connect, read_csv_as_text
+from parcomp.data.csv_text import CsvFile
+from parcomp.data.duckdb_table import Connection, open_parquet
 from parcomp.data.schema_text import read_schema
 from parcomp.errors import DataError, DomainError, one_line
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
@@ -77,9 +77,9 @@ def suggest_domain(path: str | Path, *, table: str | None = None, from_data: boo
 
 
 def _from_file(path: str, table: str | None, *, from_data: bool) -> tuple[dict[str, Attribute], dict[str, str]]:
-    connection = connect()
+    connection = Connection()
     try:
-        source = _Source.of(connection, path, table)
+        source = _Source.of(connection, path, table, from_data=from_data)
         if source.definition is not None and not from_data:
             return read_schema(path, source.definition, dialect="duckdb")
         found = {
@@ -91,7 +91,7 @@ def _from_file(path: str, table: str | None, *, from_data: bool) -> tuple[dict[s
         # What DuckDB says of a failure can quote a row.
         raise DataError(f"{one_line(path)}: DuckDB could not read it") from None
     finally:
-        connection.disconnect()
+        connection.close()
     drafted = {name: attribute for name, attribute in found.items() if not isinstance(attribute, str)}
     return drafted, {name: reason for name, reason in found.items() if isinstance(reason, str)}
 
@@ -100,25 +100,26 @@ def _from_file(path: str, table: str | None, *, from_data: bool) -> tuple[dict[s
 class _Source:
     """A table of a file; ``definition`` is its CREATE TABLE, if it has one."""
 
-    connection: Any
+    connection: Connection
     table: ir.Table
     as_text: bool = False
     definition: str | None = None
 
     @classmethod
-    def of(cls, connection: Any, path: str, table: str | None) -> _Source:
+    def of(cls, connection: Connection, path: str, table: str | None, *, from_data: bool) -> _Source:
         if path.lower().endswith(".csv"):
-            return cls(connection, read_csv_as_text(connection, path), as_text=True)
+            return cls(connection, _text_table(connection, path, with_rows=from_data), as_text=True)
         if path.lower().endswith(".parquet"):
-            return cls(connection, connection.read_parquet(glob.escape(path), table_name="parquet_file"))
-        connection.attach(path, name="database_file", read_only=True)
-        tables = dict(connection.con.execute(_DEFINITIONS).fetchall())
+            return cls(connection, open_parquet(connection, path))
+        connection.backend.attach(path, name="database_file", read_only=True)
+        tables = dict(connection.run(_DEFINITIONS))
         if table is None and len(tables) == 1:
             table = next(iter(tables))
         if table not in tables:
             known = one_line(", ".join(tables)) or "none"
             raise DataError(f"{one_line(path)}: name one of its tables with --table; there are: {known}")
-        return cls(connection, connection.table(table, database=("database_file", "main")), definition=tables[table])
+        source = connection.backend.table(table, database=("database_file", "main"))
+        return cls(connection, source, definition=tables[table])
 
     def from_type(self, name: str) -> Attribute | str:
         """The attribute that the type of the column bounds, or what is missing."""
@@ -148,7 +149,7 @@ class _Source:
         if not whole and not isinstance(kind, (dt.Boolean, dt.String, dt.Date)):
             return _NO_ATTRIBUTE
         sql = f"SELECT DISTINCT v FROM ({self._column(name)}) WHERE v IS NOT NULL LIMIT {MAX_NAMED_VALUES + 1}"
-        values = [value for (value,) in self.connection.con.execute(sql).fetchall()]
+        values = [value for (value,) in self.connection.run(sql)]
         if not values:
             return "the column holds no value; give values, or low and high"
         if whole:
@@ -164,10 +165,23 @@ class _Source:
         return Categorical(sorted(str(value) for value in values), nullable)
 
     def _one(self, name: str, aggregate: str) -> Any:
-        return self.connection.con.execute(f"SELECT {aggregate} FROM ({self._column(name)})").fetchone()[0]
+        return self.connection.run(f"SELECT {aggregate} FROM ({self._column(name)})")[0][0]
 
     def _column(self, name: str) -> str:
-        return str(self.connection.compile(self.table.select(v=self.table[name])))
+        return str(self.connection.backend.compile(self.table.select(v=self.table[name])))
+
+
+def _text_table(connection: Connection, path: str, *, with_rows: bool) -> ir.Table:
+    """A table of a CSV file's columns, all of them text, and of its rows if they are wanted."""
+    with CsvFile(path) as file:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in file.names]
+        if with_rows:
+            selected = ", ".join(f"f{number} AS {name}" for number, name in enumerate(quoted))
+            connection.load_csv(file, file.names, f"CREATE TABLE csv_file AS SELECT {selected} FROM csv_rows")
+        else:
+            connection.run(f"CREATE TABLE csv_file ({', '.join(f'{name} VARCHAR' for name in quoted)})")
+    source: ir.Table = connection.backend.table("csv_file")
+    return source
 
 
 def _is_whole(kind: dt.DataType) -> bool:

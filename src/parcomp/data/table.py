@@ -1,6 +1,9 @@
 """A table as the custodian sees it, and how one is opened by its address.
 
 The dataset is the rows *within the domain*: a row with a value that its attribute does not declare is in no number.
+
+All rows are read and turned into codes when a table is opened.  Whatever can fail with some rows fails then, before
+anything is asked or charged, and so says nothing about the rows that a statement is about.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ class Table(Protocol):
 
 
 def open_table(source: str, table: str | None, domain: Domain) -> Table:
-    """Open the table at an address and check that its columns have the types that the domain needs.
+    """Open the table at an address, check that its columns have the types that the domain needs, and code its rows.
 
     ``source`` is one of
 
@@ -77,7 +80,11 @@ def _open_file(source: str, table: str | None, domain: Domain) -> Table:
     suffix = Path(source).suffix.lower()
     if suffix not in (".parquet", ".csv", ".duckdb", ".db"):
         raise DataError(f"{one_line(source)}: a file with data ends in .parquet, .csv, .duckdb or .db")
-    if not Path(source).is_file():
+    try:
+        is_file = Path(source).is_file()
+    except OSError:
+        raise DataError(f"{one_line(source)}: the file cannot be reached") from None
+    if not is_file:
         raise DataError(f"{one_line(source)}: there is no such file")
     from parcomp.data.duckdb_table import DuckDBTable  # noqa: PLC0415
 
