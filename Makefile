@@ -17,7 +17,7 @@ CODE := src tests benchmarks experiments
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test java check mutants bench docs lock clean
+.PHONY: help setup demo test soak java check mutants bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,9 @@ demo: $(STAMP) ## see what Parcomp does, on a small example
 
 test: check java ## run the checks, then all tests and doctests
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+soak: $(STAMP) ## run the tests that take many more cases, for an hour or so
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m soak
 
 # Only the tests on Spark need it, and they say so if it is missing.
 java:
