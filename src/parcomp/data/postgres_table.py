@@ -33,6 +33,8 @@ WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdr
 ORDER BY a.attnum
 """
 
+_MAY_MAKE_TABLES = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')"
+
 
 class PostgresTable(SqlTable):
     """A table or view of a database; the connection, and with it the coded rows, is made again if it was lost."""
@@ -90,18 +92,18 @@ class PostgresTable(SqlTable):
         create = f"BEGIN READ WRITE; CREATE TEMPORARY TABLE {CODED_ROWS} ({', '.join(types)}); COMMIT"
         fill = f"INSERT INTO pg_temp.{CODED_ROWS} ({', '.join(self._rows.bounds)}) {self._rows.sql}"
         try:
+            if self._connection.execute(_MAY_MAKE_TABLES).fetchone() != (True,):
+                raise DataError(
+                    "the user of the PostgreSQL database may not make temporary tables, which hold the codes of the "
+                    "rows; grant TEMPORARY on the database"
+                )
             self._connection.execute(create.encode())
             self._connection.execute(fill.encode())
             # Measuring reads nothing else, and no other table of that name.
             self._connection.execute("SET search_path = pg_temp")
-        except BaseException as error:
+        except BaseException:
             # A connection that is open has all rows.
             self._connection.close()
-            if isinstance(error, psycopg.errors.InsufficientPrivilege) and "temporary" in str(error):
-                raise DataError(
-                    "the user of the PostgreSQL database may not make temporary tables, which hold the codes of the "
-                    "rows; grant TEMPORARY on the database"
-                ) from None
             raise
 
     def _run(self, sql: str) -> Sequence[Sequence[Any]]:
