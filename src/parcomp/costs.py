@@ -84,8 +84,8 @@ def amount_of(units: int) -> int | float:
 def amount_up(units: int) -> int | float:
     """The least number, as people read it, that is not below the units.
 
-    >>> amount_up(300_000_000), amount_up(2**53 + 1), amount_down(2**53 + 1)
-    (0.3, 9007199.254740994, 9007199.254740993)
+    >>> amount_up(300_000_000), amount_up(10**18 + 1), amount_down(10**18 + 1)
+    (0.3, 1000000000.0000001, 1000000000.0)
     """
     whole, rest = divmod(units, UNITS_PER_ONE)
     return whole if rest == 0 else float_up(Fraction(units, UNITS_PER_ONE))
