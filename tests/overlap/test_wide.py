@@ -35,7 +35,6 @@ from parcomp.overlap.sweep import sweep
 from parcomp.overlap.value_proof import prove_upper
 from parcomp.overlap.value_search import ValueSearch
 from tests.overlap.compiled_workloads import compile_values
-from tests.overlap.test_value_search import check_proof
 from tests.wide_workloads import SHAPES, Wide, random_wide
 
 SEED = {shape: 1000 * number for number, shape in enumerate(SHAPES)}
@@ -112,36 +111,40 @@ def test_each_search_brackets_the_truth_at_every_pause(shape):
                     break
 
 
-def near_ties(draw, size):
-    """Points of nearly equal weight at more values than a pool holds, and few queries that tell them apart."""
-    points = [{0: frozenset([value])} for value in range(size)]
-    pairs = [
-        {0: frozenset(draw.choice(size, 2, replace=False).tolist()), 1: frozenset([int(draw.integers(4))])}
-        for _ in range(40)
-    ]
-    others = [{1: frozenset(np.flatnonzero(draw.random(4) < 0.5).tolist() or [0])} for _ in range(20)]
-    weights = [
-        int(w) for part, low in ((points, 20), (pairs, 1), (others, 1)) for w in draw.integers(low, low + 9, len(part))
-    ]
-    return Wide([size, 4], points + pairs + others, weights)
+def with_decoys(draw):
+    """Many values that score high, as each is in several queries of which a row satisfies one, and a few better ones.
+
+    A multiplier on the first attribute is all that bounds the queries of so many decoys, so that a decoy scores the
+    weight of all its queries.  The heaviest row has a value that scores less than each of them.
+    """
+    decoys, sides = int(draw.integers(66, 100)), int(draw.integers(3, 5))
+    better = int(draw.integers(1, 4))
+    queries = [{0: frozenset([decoy]), 1: frozenset([side])} for decoy in range(decoys) for side in range(sides)]
+    queries += [{0: frozenset([decoys + number])} for number in range(better)]
+    weights = [10] * (decoys * sides) + draw.integers(12, 19, better).tolist()
+    places = draw.permutation(decoys + better).tolist()
+    return Wide(
+        [decoys + better, sides],
+        [{a: frozenset(places[v] for v in values) if a == 0 else values for a, values in q.items()} for q in queries],
+        weights,
+    )
 
 
 def test_values_outside_the_pool_still_count():
-    """More values than a pool of 64 holds, all nearly as good: a query that only others accept is not settled by it."""
+    """More values than a pool of 64 holds score higher than the best one: its queries may not be given up."""
     draw = np.random.default_rng(5)
-    for _ in range(60):
-        wide = near_ties(draw, int(draw.integers(65, 200)))
+    for number in range(5):
+        wide = with_decoys(draw)
         compiled, truth = wide.compiled(), wide.truth()
-        search = ValueSearch(compiled, root_rounds=int(draw.integers(0, 3)) * 10)
+        search = ValueSearch(compiled, root_rounds=20 * (number % 2))
+        # A bound from elsewhere, so that the first target is what a decoy weighs and the better ones are not dropped.
+        search.learn(search.lower, search.row, truth)
         for _ in range(300):
-            search.advance(20_000)
+            search.advance(50_000)
             assert search.lower <= truth <= search.upper
             if search.done:
                 break
         assert search.lower == truth == search.upper
-        proof = prove_upper(compiled, truth)
-        assert proof is not None
-        check_proof(compiled, proof)
         assert prove_upper(compiled, truth - 1) is None
 
 
