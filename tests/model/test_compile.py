@@ -125,6 +125,17 @@ def test_more_predicates_and_values_than_a_word_holds(shape: str) -> None:
             assert members == wide.members(compilation.row_codes(row))
 
 
+def test_second_ranges_tell_values_apart() -> None:
+    """Where predicates meet only in a later range of each, the values there are not merged with those around."""
+    domain = Domain({"a": Integer(0, 99)})
+    asked = [[3, {"from": 50, "to": 59}], [{"from": 20, "to": 30}, {"from": 55, "to": 60}], [56, 80], {"not": [20, 56]}]
+    workload = Workload(domain, [domain.query(a=written) for written in asked])
+    compilation = compile_workload(workload)
+    check_invariants(compilation)
+    assert set(compiled_overlaps(compilation).values()) == set(overlaps(workload).values())
+    assert frozenset({0, 1, 2}) in compiled_overlaps(compilation).values()
+
+
 def test_merging_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = Domain({"a": Integer(0, 29), "b": Integer(0, 79)})
     queries = [domain.query(a=list(range(start, 30, 7)), b=list(range(start, 80, 3))) for start in range(7)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import combinations, product
 from typing import Any
 
@@ -81,9 +82,9 @@ def test_no_alternative_is_within_another_or_merges_with_it(found: list[Query]) 
 
 @many
 @given(unions, st.randoms())
-def test_the_order_of_the_alternatives_does_not_count(found: list[Query], random: Any) -> None:
+def test_the_order_of_the_alternatives_does_not_count(found: list[Query], shuffler: Any) -> None:
     shuffled = [*found, *found[:2]]
-    random.shuffle(shuffled)
+    shuffler.shuffle(shuffled)
     condition = Condition(DOMAIN, tuple(found))
     assert condition == Condition(DOMAIN, tuple(shuffled))
     # By the notation: an order of hashes would be another one in the next process.
@@ -100,6 +101,25 @@ def test_the_hull_is_the_smallest_query_around_the_rows(condition: Condition) ->
     sides = [{row[index] for row in truth} for index in range(len(SIZES))]
     assert hull == {row for row in ROWS if truth and all(row[i] in side for i, side in enumerate(sides))}
     assert condition.hull.is_contradiction == (not truth)
+
+
+def test_hulls_and_rows_of_many_random_unions() -> None:
+    """400 unions of up to six queries: the rows stay, and the hull is on each attribute what they have there."""
+    draw = random.Random(0)
+    several = 0
+    for _ in range(400):
+        found = []
+        for _ in range(draw.randint(1, 6)):
+            sets = [[code for code in range(size) if draw.random() < 0.4] for size in SIZES]
+            terms = [(i, Predicate.from_codes(SIZES[i], codes)) for i, codes in enumerate(sets) if draw.random() < 0.8]
+            found.append(Query(DOMAIN, tuple(terms)))
+        condition = Condition(DOMAIN, tuple(found))
+        truth = {row for query in found for row in covered(query)}
+        assert rows_of(condition) == truth
+        sides = [{row[index] for row in truth} for index in range(len(SIZES))]
+        assert covered(condition.hull) == set(product(*sides))
+        several += len(condition.alternatives) > 1
+    assert several > 100
 
 
 @many
