@@ -267,6 +267,23 @@ def test_no_extension_is_fetched_or_loaded(tmp_path):
     table.close()
 
 
+def test_a_view_does_not_reach_for_other_files(tmp_path):
+    """DuckDB's own reader of CSV files would take text within quotes for rows."""
+    (tmp_path / "people.csv").write_text("sex\nF\n")
+    duckdb.sql("SELECT 'F' AS sex").write_parquet(str(tmp_path / "people.parquet"))
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.execute("CREATE TABLE inside AS SELECT 'F' AS sex")
+        database.execute("CREATE VIEW fine AS SELECT sex FROM inside")
+        database.execute(f"CREATE VIEW csv AS SELECT * FROM read_csv('{tmp_path}/people.csv')")
+        database.execute(f"CREATE VIEW parquet AS SELECT * FROM '{tmp_path}/people.parquet'")
+    domain = Domain({"sex": Categorical(["F", "M"])})
+    for view in ("csv", "parquet"):
+        with pytest.raises(DataError, match=f"the view {view} reads another file; name that file as the source"):
+            open_table(str(path), view, domain)
+    assert counted(path, "fine", Categorical(["F", "M"]), "sex") == [1, 0]
+
+
 def test_sources_that_are_none_are_named(tmp_path):
     """What is missing or too much is said before anything is opened."""
     domain = Domain({"a": Integer(0, 1)})

@@ -17,8 +17,9 @@ A process may die between any two steps.  Before the commit nothing was charged 
 charge stands, whatever happens; if no answer was stored, none was released, and whoever asks the same again gets it for
 that charge.  Nothing is ever refunded.
 
-Steps 1 to 3 read the request, the settings and the ledger, not the data: whether a request is admitted, what it costs
-and what a refusal says would be the same on any table.
+Steps 1 to 3 read the request, the settings and the ledger, and no row that the request is about: whether it is
+admitted, what it costs and what a refusal says would be the same on any table that can be opened.  Opening one reads
+all rows, and fails or does not whatever is asked.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import ibis.expr.types as ir
 
@@ -123,15 +124,24 @@ class DuckDBTable(SqlTable):
 
     @classmethod
     def of_database(cls, path: str, table: str, domain: Domain) -> DuckDBTable:
-        """A table or view in a DuckDB file, which is opened read-only and let go of once it is read."""
+        """A table or view in a DuckDB file, which is opened read-only and let go of once it is read.
+
+        A view may not reach for other files: DuckDB's reader of CSV files takes text within quotes for rows.
+        """
         with _connected() as connection:
             _opened(path, lambda: connection.backend.attach(path, name="database_file", read_only=True))
+            connection.run("SET enable_external_access = false")
             schema, name = split_name(table)
             listed = [known for (known,) in connection.run(_TABLES, [schema or "main"])]
             if name not in listed:
                 known = one_line(", ".join(listed)) or "none"
                 raise DataError(f"{one_line(path)} has no table {one_line(table)}; there are: {known}")
-            source = connection.backend.table(name, database=("database_file", schema or "main"))
+            try:
+                source = connection.backend.table(name, database=("database_file", schema or "main"))
+            except duckdb.PermissionException:
+                raise DataError(
+                    f"{one_line(path)}: the view {one_line(table)} reads another file; name that file as the source"
+                ) from None
             opened = cls._of_ibis(connection, source, domain)
             connection.backend.detach("database_file")
             return opened
