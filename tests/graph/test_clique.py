@@ -131,6 +131,22 @@ def test_interrupted_brackets_are_sound(heaviest, monkeypatch):
     assert slices > 100
 
 
+@pytest.mark.parametrize("heaviest", [1, 9])
+def test_tails_bound_the_branches_to_come(heaviest, monkeypatch):
+    """What a stopped search adds for its open branches is at least the heaviest clique among them."""
+    without_local_search(monkeypatch)
+    without_root_bounds(monkeypatch)
+    draw = np.random.default_rng(heaviest)
+    looked_at = 0
+    for _ in range(60):
+        search = CliqueSearch(random_graph(draw, 14, draw.uniform(0.3, 0.9), heaviest))
+        for position in range(0, len(search._branches), 3):
+            inner = QueryGraph(search._adjacency, search._weights).subgraph(search._branches[position:])
+            assert search._tail[position] >= heaviest_clique(inner)
+            looked_at += 1
+    assert looked_at > 50
+
+
 def test_unfinished_upper_bound_is_not_the_incumbent():
     """A search that is stopped at once on a hard graph says so, and its upper bound is above the clique it has."""
     graph = random_graph(np.random.default_rng(0), 300, 0.9)

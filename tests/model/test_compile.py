@@ -128,7 +128,7 @@ def test_more_predicates_and_values_than_a_word_holds(shape: str) -> None:
 def test_second_ranges_tell_values_apart() -> None:
     """Where predicates meet only in a later range of each, the values there are not merged with those around."""
     domain = Domain({"a": Integer(0, 99)})
-    asked = [[3, {"from": 50, "to": 59}], [{"from": 20, "to": 30}, {"from": 55, "to": 60}], [56, 80], {"not": [20, 56]}]
+    asked = [[3, {"from": 50, "to": 59}], [{"from": 20, "to": 30}, {"from": 55, "to": 60}], [7, 56]]
     workload = Workload(domain, [domain.query(a=written) for written in asked])
     compilation = compile_workload(workload)
     check_invariants(compilation)

@@ -55,6 +55,34 @@ def test_every_choice_of_rules_is_exact() -> None:
             assert {step.rule for step in problem.log} <= rules
 
 
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_several_parts_that_share_no_attribute_add_up(count: int) -> None:
+    """Each part is a workload on two attributes of its own, judged alone."""
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        sizes: list[int] = []
+        queries: list[dict[int, list[int]]] = []
+        weights: list[int] = []
+        truth = 0
+        for _ in range(count):
+            # Subsets of half of the values on both attributes: nothing settles or drops an attribute.
+            part = [
+                {a: rng.choice(5, int(rng.integers(1, 4)), replace=False).tolist() for a in (0, 1)} for _ in range(6)
+            ]
+            cost = rng.integers(1, 9, 6).tolist()
+            truth += heaviest_row(compile_workload([5, 5], part, cost))[0]
+            queries += [{len(sizes) + a: accepted for a, accepted in query.items()} for query in part]
+            weights += cost
+            sizes += [5, 5]
+        compiled = compile_workload(sizes, queries, weights)
+        problem = reduce(compiled, {Rule.SPLIT_BY_ATTRIBUTES})
+        assert isinstance(problem.root, Sum)
+        assert len(problem.root.nodes) == count
+        solved = [heaviest_row(leaf.compiled) for leaf in problem.leaves]
+        assert problem.combine([weight for weight, _ in solved]) == truth
+        assert row_weight(compiled, problem.lift([row for _, row in solved])) == truth
+
+
 def test_no_rules_change_nothing() -> None:
     """Without rules the only leaf is the workload itself."""
     compiled = random_workload(3)
