@@ -226,18 +226,17 @@ def test_more_undominated_values_than_a_block_holds(size):
         assert reduction.push(reduction.lift(reduction.push(row))) == reduction.push(row)
 
 
-@pytest.mark.parametrize("size", [2, 64, 65, 128, 129, 300])
+@pytest.mark.parametrize("size", [3, 64, 65, 128, 129, 300])
 def test_parts_that_meet_in_the_last_word_only(size):
     """Two queries with one common value, the last: they are no parts of which only the heavier counts."""
-    compiled = compile_values([size, 3], [{0: [0, size - 1], 1: [0, 1]}, {0: [1, size - 1], 1: [1, 2]}, {1: [1]}])
+    queries = [{0: [0, size - 1], 1: [0, 1]}, {0: [1, size - 1], 1: [1, 2]}]
+    compiled = compile_values([size, 3], queries)
     assert split_by_overlap(compiled) == ()
-    assert Engine(compiled, [Rule.SPLIT_BY_OVERLAP]).bracket().upper == 3
-    apart = compile_values([size + 1, 3], [{0: [0], 1: [0, 1]}, {0: [size], 1: [1, 2]}])
-    assert (
-        len(split_by_overlap(apart))
-        <= 1
-        < len(split_by_overlap(compile_values([size + 1], [{0: [0]}] * 2 + [{0: [size]}] * 2)))
-    )
+    problem = reduce(compiled, [Rule.SPLIT_BY_OVERLAP])
+    assert problem.combine([heaviest_row(leaf.compiled)[0] for leaf in problem.leaves]) == 2
+    # Without that value they are parts.
+    queries = [{0: [0], 1: [0, 1]}] * 2 + [{0: [size - 1], 1: [1, 2]}] * 2
+    assert len(split_by_overlap(compile_values([size, 3], queries))) == 2
 
 
 @pytest.mark.parametrize("shape", SHAPES)
