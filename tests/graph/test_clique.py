@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import clique
 from parcomp.graph.clique import CliqueSearch, clique_number
 from parcomp.graph.query_graph import QueryGraph, build_query_graph, pack_sets
@@ -226,3 +227,23 @@ def test_no_vertices():
     """A graph without vertices has clique number 0."""
     result = clique_number(QueryGraph.from_edges(0, []))
     assert (result.lower, result.upper, result.exact, len(result.vertices)) == (0, 0, True, 0)
+
+
+@pytest.mark.parametrize("count", [65, 129, 193, 300])
+def test_what_is_peeled_off_is_independent_over_all_words(count):
+    """A clique has at most one vertex of a set only if no two vertices of it are adjacent, however far apart."""
+    draw = np.random.default_rng(count)
+    for density in (0.02, 0.1, 0.5):
+        graph = random_graph(draw, count, density, 9)
+        adjacent = np.unpackbits(graph.adjacency.view(np.uint8), axis=1, bitorder="little", count=count).astype(bool)
+        residual, taken = graph.weights.copy(), np.zeros(count, np.int64)
+        rest = pack_sets(np.ones((1, count), np.bool_))[0]
+        while rest.any():
+            left = np.unpackbits(rest.view(np.uint8), bitorder="little", count=count).astype(bool)
+            before = residual.copy()
+            chosen, peeled = kernels._peel_once(graph.adjacency, rest, np.zeros_like(rest), residual, taken, 10)
+            members = taken[:chosen]
+            assert not adjacent[np.ix_(members, members)].any()
+            assert left[members].all()
+            assert (adjacent[members].any(axis=0) | np.isin(np.arange(count), members))[left].all()
+            assert (before - residual)[members].tolist() == [peeled] * chosen
