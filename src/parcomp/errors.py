@@ -1,4 +1,4 @@
-"""Every exception that Parcomp raises on purpose.
+"""Every exception that Parcomp raises on purpose, and its warnings.
 
 All of them are :class:`ParcompError`; those that Python itself would raise as ``ValueError`` or ``TypeError``
 are that too.  A message says what was asked, what is possible and what to do, and never holds a value
@@ -17,6 +17,7 @@ __all__ = [
     "FileError",
     "IdempotencyError",
     "LedgerError",
+    "LedgerWarning",
     "MissingLedgerError",
     "ParcompError",
     "PredicateError",
@@ -72,6 +73,10 @@ class LedgerError(ParcompError, ValueError):
 
 class MissingLedgerError(LedgerError):
     """There is no ledger where the settings say it is.  One is made by ``parcomp init``, and by nothing else."""
+
+
+class LedgerWarning(UserWarning):
+    """A ledger is used without something that would tell whether it is the right one."""
 
 
 class SettingsError(ParcompError, ValueError):

@@ -214,6 +214,8 @@ def test_other_settings_than_the_ledgers_are_refused(settings, capsys, tmp_path)
         ('domain = "domain.json"', 'domain = "gone.json"', "gone.json"),
         ("[privacy]", "[privacy", "TOML"),
         ("[ledger]", '[ledger]\nmark = ""', "ledger.mark"),
+        ("[ledger]", '[ledger]\nmark = "a\\u0000b"', "ledger.mark"),
+        ('source = "people.csv"', 'source = "a\\u0000b.csv"', "dataset.source"),
     ],
 )
 def test_bad_settings_name_file_line_and_field(settings, capsys, tmp_path, line, changed, place):
@@ -279,7 +281,7 @@ def test_a_ledger_that_is_gone_is_missed(settings, capsys, tmp_path, command, ar
     for path in tmp_path.glob("ledger.db*"):
         path.unlink()
     assert run(command, settings, *arguments) == 2
-    assert "ledger" in failed(capsys)
+    assert "custodian.mark marks a ledger of 'people' version '1' with 1 charges" in failed(capsys)
     text = (tmp_path / "custodian.toml").read_text()
     (tmp_path / "custodian.toml").write_text(text.replace("ledger.db", "leger.db"))
     assert run(command, settings, *arguments) == 2
@@ -328,3 +330,13 @@ def test_once_analysts_are_declared_every_request_names_one(capsys, tmp_path, co
     assert "unknown analyst 'ben'" in failed(capsys)
     assert run(command, settings, *arguments, "--as", "anna") == 0
     assert run("ask", settings, MEN, "--epsilon", "0.4", "--as", "anna") == 3
+
+
+def test_a_missing_mark_is_noted_on_standard_error(settings, capsys, tmp_path):
+    """Once: from then on there is one."""
+    assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 0
+    (tmp_path / "custodian.mark").unlink()
+    capsys.readouterr()
+    for noted in (True, False):
+        assert run("ask", settings, MEN, "--epsilon", "0.1") == 0
+        assert ("parcomp: note: there is no mark custodian.mark for this ledger" in capsys.readouterr().err) == noted

@@ -24,7 +24,7 @@ from parcomp import Categorical, Domain, Integer
 from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.audit import audit
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import chain, chain_problems
+from parcomp.ledger.charge import chain, chain_problems, trail_after
 from parcomp.ledger.migrations import STEPS, Step, migrate
 from parcomp.ledger.store import Ledger, Request
 from parcomp.privacy.measures import PURE, ZCDP
@@ -62,7 +62,7 @@ def test_an_empty_ledger_has_the_binding_as_its_head(ledger: Ledger) -> None:
     assert ledger.charges() == []
     assert ledger.head() == (0, BINDING.digest)
     assert ledger.digest(1) is None
-    assert ledger.answered() == 0
+    assert ledger.answered() == (0, "")
     assert ledger.request("anna", "k") is None
 
 
@@ -258,7 +258,7 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_chain_and_no_lock(place: 
                 assert request.charges == tuple(digests[name])
         assert {name: batches.get(name) for name in charged} == charged
         assert ledger.answers(answered) == answered
-        assert ledger.answered() >= len(answered)
+        assert ledger.answered()[0] >= len(answered)
         assert {digest for _, digest in ledger.ties()} <= {one.digest for one in charges}
         ledger.close()
     assert kills >= (30 if place.kind == "sqlite" else 12)
@@ -280,10 +280,12 @@ def test_the_first_answer_stays(place: Place, ledger: Ledger) -> None:
     assert len(told) == 1
     assert {one.answer(first) for one in ledgers} == told
     assert ledger.answer(second) is None
-    assert ledger.answered() == 1
+    assert ledger.answered()[0] == 1
     assert ledger.store_answers({first: "another", second: "second"}) == {first: told.pop(), second: "second"}
     assert ledger.answers([first, second, "none"]).keys() == {first, second}
-    assert ledger.answered() == 2
+    one = trail_after("", first, ledger.answers([first])[first])
+    assert ledger.answered() == (2, trail_after(one, second, "second"))
+    assert [ledger.trail(position) for position in range(4)] == ["", one, ledger.answered()[1], None]
     assert ledger.ties() == [("answer 1", first), ("answer 2", second)]
     for one in ledgers[1:]:
         one.close()
@@ -437,7 +439,16 @@ def test_a_ledger_is_made_once_and_opened_only_if_it_is_there(place: Place) -> N
     ledger.close()
 
 
-SAME_TO_PEOPLE = [("People", "1"), ("people ", "1"), ("people", "1 "), ("\uff50eople", " 1"), ("PEOPLE", "1\t")]
+SAME_TO_PEOPLE = [
+    ("People", "1"),
+    ("people ", "1"),
+    ("people", "1 "),
+    ("\uff50eople", " 1"),
+    ("PEOPLE", "1\t"),
+    ("peo ple", "1\u200b"),
+    ("pe\u00adople", "1\ufeff"),
+    ("people\u2800", "1\ufe0f"),
+]
 
 
 @pytest.mark.parametrize(("dataset", "version"), SAME_TO_PEOPLE)
@@ -479,7 +490,7 @@ def test_a_ledger_of_the_first_step_is_taken_over_with_its_answers_and_requests(
     assert ledger.request("anna", "k") == Request("anna", "k", "body", (second, None, first), (True, False, False))
     charge(ledger, 6)
     ledger.store_answer(first, "first")
-    assert ledger.answered() == 2
+    assert ledger.answered() == (2, trail_after(trail_after("", second, "second"), first, "first"))
     assert_whole(ledger)
     ledger.close()
     again = place.open()

@@ -53,7 +53,7 @@ def test_one_database_holds_a_ledger_for_each_version_of_each_dataset(url: str, 
             charge(other, units)
             assert other.store_answer(other.head()[1], f"answer {units}") == f"answer {units}"
     assert [[one.units for one in one_of.charges()] for one_of in (ledger, *others)] == [[1], [2], [3]]
-    assert ledger.answered() == 0
+    assert ledger.answered() == (0, "")
     for one_of in (ledger, *others):
         assert chain_problems(one_of.charges(), one_of.binding.digest) == []
         one_of.close()
@@ -74,6 +74,40 @@ def test_another_search_path_is_no_fresh_budget(url: str, ledger: Ledger) -> Non
     create_ledger(aside, replace(BINDING, version="2")).close()
     with pytest.raises(LedgerError, match="the schema 'aside' of the database has a ledger of 'people' version '2'"):
         create_ledger(url, replace(BINDING, version="2"))
+
+
+def test_a_ledger_that_may_not_be_read_is_not_passed_over(url: str, ledger: Ledger) -> None:
+    role = f"stranger_{random.Random(url).randrange(10**9)}"
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {role} LOGIN; CREATE SCHEMA own AUTHORIZATION {role}".encode())
+    stranger = url.replace("://postgres:", f"://{role}:", 1) + "%20-csearch_path%3Down"
+    with pytest.raises(
+        LedgerError, match="the schema 'public' of the database has ledgers that this user may not read"
+    ):
+        create_ledger(stranger, BINDING)
+
+
+def test_text_is_kept_whatever_encoding_the_client_is_set_to(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    ledger = create_ledger(url, BINDING)
+    with ledger.transaction() as transaction:
+        (charged,) = transaction.append([entry(1, analyst="Zoë ☃")])
+    assert ledger.charges() == [charged]
+    assert chain_problems(ledger.charges(), BINDING.digest) == []
+    ledger.close()
+
+
+def test_text_that_the_database_cannot_hold_is_an_error(postgres_url: str) -> None:
+    name = f"latin_{random.Random(postgres_url).randrange(10**9)}"
+    with psycopg.connect(postgres_url, autocommit=True) as owner:
+        owner.execute(
+            f"CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0".encode()
+        )
+    ledger = create_ledger(postgres_url.replace("/postgres?", f"/{name}?"), BINDING)
+    with pytest.raises(LedgerError, match="cannot be read or written"), ledger.transaction() as transaction:
+        transaction.append([entry(1, analyst="☃")])
+    assert ledger.charges() == []
+    ledger.close()
 
 
 def test_a_lost_connection_is_made_again(url: str, ledger: Ledger) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import warnings
 
 import pytest
 
 from parcomp.custodian import Custodian
-from parcomp.errors import LedgerError, MissingLedgerError
-from parcomp.ledger.mark import MarkFile
-from tests.custodians import write_custodian
+from parcomp.errors import CostError, DataError, LedgerError, LedgerWarning, MissingLedgerError
+from parcomp.ledger.audit import audit
+from parcomp.ledger.mark import MarkFile, UnwritableMarkError
+from tests.custodians import open_custodian, write_custodian
 
 WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"
 MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
@@ -69,10 +71,12 @@ def test_whatever_is_released_is_under_the_mark(tmp_path, monkeypatch):
         assert (marked(custodian).number, marked(custodian).answers) == (1, 1)
 
         def fail(self, marks):
-            raise LedgerError("the mark cannot be written")
+            raise UnwritableMarkError("the mark cannot be written")
 
         monkeypatch.setattr(MarkFile, "_write", fail)
-        with pytest.raises(LedgerError, match="the mark cannot be written"):
+        with pytest.raises(
+            LedgerError, match="the mark cannot be written; the charge stands, and asking the same again"
+        ):
             custodian.ask(MEN, epsilon="0.5")
         monkeypatch.undo()
         assert (marked(custodian).number, marked(custodian).answers) == (1, 1)
@@ -130,9 +134,102 @@ def test_a_charge_that_gets_the_number_of_a_deleted_one_has_its_own_answer(tmp_p
         database.execute("DELETE FROM parcomp_charge")
     database.close()
     (tmp_path / "custodian.mark").unlink()
+    # What no charge is left of is not missed.
     with Custodian.open(path) as custodian:
         stale = custodian._ledger.ties()
         answer = custodian.ask(MEN, epsilon="0.5")
         assert (answer.charge, answer.cached) == (1, False)
-        assert custodian._ledger.answered() == 2
+        assert custodian._ledger.answered()[0] == 2
         assert custodian._ledger.ties()[0] == stale[0]
+
+
+def restore(source, target):
+    """Put a copy of a database in the place of another one, which stays open, as a backup tool would."""
+    with sqlite3.connect(source) as copy, sqlite3.connect(target) as ledger:
+        copy.backup(ledger)
+    copy.close()
+    ledger.close()
+
+
+def test_an_answer_is_not_drawn_a_second_time_by_a_custodian_that_goes_on(tmp_path, monkeypatch):
+    """A copy without the answer is restored under its feet: the charge is there, and the mark knows better."""
+    with Custodian.open(write_custodian(tmp_path)) as custodian:
+        table = custodian._table()
+
+        def broken(self, statements):
+            raise DataError("the table cannot be read")
+
+        monkeypatch.setattr(type(table), "measure", broken)
+        with pytest.raises(DataError):
+            custodian.ask(WOMEN, epsilon="0.1")
+        monkeypatch.undo()
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        first = custodian.ask(WOMEN, epsilon="0.1")
+        assert (first.charge, first.cost) == (1, 0)
+        restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+        for use in (custodian.ask, custodian.quote):
+            with pytest.raises(LedgerError, match="rolled back"):
+                use(WOMEN, epsilon="0.1")
+
+
+def test_what_was_seen_is_marked_whoever_charged_it(tmp_path):
+    """Two custodians with a mark each: the one that only looked knows what it has seen."""
+    one = write_custodian(tmp_path)
+    other = tmp_path / "other.toml"
+    other.write_text(one.read_text())
+    with Custodian.open(one) as first, Custodian.open(other) as second:
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        first.ask(WOMEN, epsilon="0.9")
+        assert second.balance().charges == 1
+    restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+    for path in (one, other):
+        with pytest.raises(LedgerError, match="rolled back"):
+            Custodian.open(path)
+
+
+def test_a_ledger_without_a_mark_is_told_of(tmp_path):
+    """Under another name of the settings, or with the mark deleted, nothing can tell; so that is said."""
+    path = write_custodian(tmp_path)
+    with Custodian.open(path) as custodian:
+        custodian.ask(WOMEN, epsilon="0.1")
+    renamed = path.rename(tmp_path / "renamed.toml")
+    with pytest.warns(LedgerWarning, match=r"there is no mark renamed\.mark for this ledger"):
+        Custodian.open(renamed).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LedgerWarning)
+        Custodian.open(renamed).close()
+
+
+def test_a_mark_that_cannot_be_written_is_found_before_anything_is_made_or_charged(tmp_path):
+    """Neither by init nor by the first ask."""
+    path = write_custodian(tmp_path, init=False)
+    text = path.read_text()
+    path.write_text(text.replace("[ledger]", '[ledger]\nmark = "nowhere/people.mark"'))
+    with pytest.raises(UnwritableMarkError, match="cannot be written"):
+        Custodian.create(path)
+    assert not (tmp_path / "ledger.db").exists()
+    path.write_text(text)
+    Custodian.create(path).close()
+    path.write_text(text.replace("[ledger]", '[ledger]\nmark = "nowhere/people.mark"'))
+    with Custodian.open(path) as custodian:
+        assert custodian.quote(WOMEN, epsilon="0.1").fits
+        with pytest.raises(UnwritableMarkError, match="cannot be written"):
+            custodian.ask(WOMEN, epsilon="0.1")
+        assert custodian.balance().charges == 0
+
+
+@pytest.mark.parametrize("rows_per_person", [1, 3])
+def test_what_sequential_composition_would_cost_is_no_less_than_the_loss(tmp_path, rows_per_person):
+    """Replacing a row counts twice in a statement with groups, in the one number as in the other."""
+    with open_custodian(tmp_path, neighbours="replace-one", rows_per_person=rows_per_person) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people GROUP BY sex", epsilon="0.1")
+        balance = custodian.balance()
+        assert balance.loss == balance.sequential == pytest.approx(0.2 * rows_per_person)
+        audited = audit(custodian.charges(), custodian.settings.binding, custodian.settings.domain)
+        assert (audited.loss, audited.sequential) == (2 * rows_per_person * 10**8,) * 2
+
+
+def test_bytes_are_no_cost(tmp_path):
+    """Not a sequence of numbers either."""
+    with open_custodian(tmp_path) as custodian, pytest.raises(CostError, match="must be a number"):
+        custodian.ask(WOMEN, epsilon=b"1")

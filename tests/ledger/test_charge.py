@@ -14,7 +14,7 @@ from parcomp import Binned, Categorical, Domain
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError
 from parcomp.ledger.binding import Binding, domain_text
-from parcomp.ledger.charge import Charge, chain, chain_problems, utc_now
+from parcomp.ledger.charge import Charge, chain, chain_problems, trail_after, utc_now
 from tests.ledger.entries import BINDING, entry
 
 GOOD = entry(5)
@@ -175,3 +175,11 @@ def test_domains_that_cannot_be_compared_are_just_different(has: str, says: str,
 
 def _fields(binding: Binding) -> dict[str, Any]:
     return {field.name: getattr(binding, field.name) for field in fields(binding)}
+
+
+def test_a_trail_speaks_for_all_answers_in_their_order() -> None:
+    one, other = trail_after("", "a", "1"), trail_after("", "b", "2")
+    assert trail_after(one, "b", "2") != trail_after(other, "a", "1")
+    assert trail_after(one, "b", "2") != trail_after("", "b", "2")
+    assert trail_after(one, "b", "2") == by_the_book("parcomp answer 1", one, "b", "2")
+    assert len({one, other, trail_after("", "a", "2"), trail_after("", "a1", "")}) == 4

@@ -122,9 +122,9 @@ def test_a_file_that_is_replaced_while_it_is_in_use_takes_no_charges(tmp_path: P
     [
         "INSERT OR REPLACE INTO parcomp_charge SELECT ledger, number, time, analyst, statement, charged_where, 1, "
         "upper_units, batch, previous, digest FROM parcomp_charge",
-        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position, 'other' FROM parcomp_answer",
-        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position + 1, 'other' FROM parcomp_answer",
-        "INSERT INTO parcomp_answer SELECT ledger, 'another', position + 2, 'other' FROM parcomp_answer",
+        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position, 'other', trail FROM parcomp_answer",
+        "INSERT OR REPLACE INTO parcomp_answer SELECT ledger, digest, position + 1, 'other', '' FROM parcomp_answer",
+        "INSERT INTO parcomp_answer SELECT ledger, 'another', position + 2, 'other', '' FROM parcomp_answer",
         "INSERT INTO parcomp_charge SELECT ledger, number + 2, time, analyst, statement, charged_where, units, "
         "upper_units, batch, previous, digest FROM parcomp_charge",
     ],
@@ -176,3 +176,20 @@ def test_a_file_that_holds_something_else_is_not_taken_for_a_ledger(tmp_path: Pa
         created(path)
     with pytest.raises(LedgerError, match="no ledger in the database"):
         opened(path)
+
+
+def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    """Each name has a write-ahead log and locks of its own, so that two custodians would spend one budget twice."""
+    path = tmp_path / "ledger.db"
+    ledger = created(path)
+    charge(ledger)
+    os.link(path, tmp_path / "other.db")
+    for name in ("ledger.db", "other.db"):
+        with pytest.raises(LedgerError, match=r"has 2 names \(hard links\)"):
+            opened(tmp_path / name)
+    with pytest.raises(LedgerError, match="has 2 names"):
+        charge(ledger)
+    (tmp_path / "other.db").unlink()
+    charge(ledger)
+    assert len(ledger.charges()) == 2
+    ledger.close()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from parcomp.costs import amount_of
+from parcomp.costs import amount_of, amount_up
 from parcomp.errors import CertificateError
 from tests.overlap.proof_forger import KINDS, Problem, ProofMaker, random_problem
 
@@ -54,7 +54,7 @@ def split(shares, scale=2):
 def check(problem, upper, nodes, multipliers=()):
     """Ask the checker whether these nodes prove ``upper``."""
     verdict = pc.verify(problem.workload(), problem.certificate(nodes, multipliers, upper))
-    assert verdict.upper == amount_of(upper)
+    assert verdict.upper == amount_up(upper)
 
 
 HONEST = {

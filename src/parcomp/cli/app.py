@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 import typer
@@ -17,7 +18,7 @@ from parcomp.cli.loss import loss
 from parcomp.cli.overlap import overlap
 from parcomp.cli.plan import plan
 from parcomp.cli.verify import verify
-from parcomp.errors import ParcompError, RefusedError
+from parcomp.errors import LedgerWarning, ParcompError, RefusedError
 
 __all__ = ["app", "main"]
 
@@ -51,7 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = typer.main.get_command(app)
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        result = command.main(args=arguments or ["--help"], prog_name="parcomp", standalone_mode=False)
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always", LedgerWarning)
+            try:
+                result = command.main(args=arguments or ["--help"], prog_name="parcomp", standalone_mode=False)
+            finally:
+                for one in noted:
+                    if issubclass(one.category, LedgerWarning):
+                        print(f"parcomp: note: {one.message}", file=sys.stderr)
     except (ParcompError, TyperException) as error:
         message = error.format_message() if isinstance(error, TyperException) else str(error)
         print(f"parcomp: {' '.join(message.split())}", file=sys.stderr)

@@ -55,14 +55,14 @@ def verify(
     """Recompute the chain of charges and their loss, by an independent pass; exit 2 if something is wrong."""
     from parcomp.custodian import Settings  # noqa: PLC0415  numba is slow to import
     from parcomp.ledger.audit import audit as audit_charges  # noqa: PLC0415  the same
-    from parcomp.ledger.mark import MarkFile  # noqa: PLC0415  the same
-    from parcomp.ledger.store import open_ledger  # noqa: PLC0415  the same
+    from parcomp.ledger.mark import MarkFile, open_marked_ledger  # noqa: PLC0415  the same
 
     settings = Settings.load(custodian)
     measure = settings.measure
-    with closing(open_ledger(settings.ledger, settings.binding)) as opened:
-        if settings.mark is not None:
-            MarkFile(settings.mark).check(opened)
+    mark = None if settings.mark is None else MarkFile(settings.mark)
+    with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as opened:
+        if mark is not None:
+            mark.check(opened)
         audit = audit_charges(opened.charges(), opened.binding, settings.domain, noted_head=head, ties=opened.ties())
     if as_json:
         print(

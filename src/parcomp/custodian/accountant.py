@@ -77,6 +77,11 @@ class Account:
         """What has been spent against one row, under the account's neighbor relation."""
         return self._loss(self._live.upper, self._replaced[-1])
 
+    @property
+    def sequential(self) -> int:
+        """What the expenses would cost against one row without regard to overlap."""
+        return self._replaced[-1] if self._replacing else self._live.total
+
     def judge(self, expense: Expense) -> Verdict:
         """What booking the expense would mean; changes nothing."""
         if expense.query.is_contradiction:

@@ -71,8 +71,6 @@ class Books:
         self._by_digest: dict[str, Bought] = {}
         self._by_statement: dict[str, list[Bought]] = {}
         self._predicates: dict[tuple[str, str], Predicate] = {}
-        self.total = 0
-        """What all charges cost together, in additive units."""
 
     @property
     def number(self) -> int:
@@ -101,7 +99,6 @@ class Books:
             del self._by_digest[bought.digest]
             self._by_statement[bought.statement].pop()
             self.dataset.undo(1)
-            self.total -= bought.units
             if bought.analyst in self._own:
                 self._own[bought.analyst].undo(1)
 
@@ -143,7 +140,6 @@ class Books:
         self._entered.append(bought)
         self._by_digest[bought.digest] = bought
         self._by_statement.setdefault(bought.statement, []).append(bought)
-        self.total += bought.units
         own = self._own.get(bought.analyst)
         if own is not None:
             # What one analyst spends is no more than what all do. Only against replacing a row does this bound decide

@@ -10,7 +10,7 @@ The order is the privacy argument.
 4. *Count*, in one pass, what was charged: the in-domain values, never the text of the SQL.
 5. *Add noise* and *store*.  The first answer stored for a charge is the only one that is ever released for it.
 6. *Mark* how far the ledger has come (:mod:`parcomp.ledger.mark`), so that a ledger without this charge or this answer
-   is known to have been rolled back.
+   is known to have been rolled back.  That it was not, and that the mark can be set, is looked at before step 3 too.
 7. *Release.*
 
 A process may die between any two steps.  Before the commit nothing was charged and nothing is known.  After it the
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -44,14 +45,15 @@ from parcomp.errors import (
     DataError,
     IdempotencyError,
     LedgerError,
+    LedgerWarning,
     MissingLedgerError,
     ParcompError,
     RefusedError,
     shown,
 )
 from parcomp.ledger.charge import Charge, Entry, utc_now
-from parcomp.ledger.mark import MarkFile
-from parcomp.ledger.store import Ledger, Request, Transaction, create_ledger, open_ledger
+from parcomp.ledger.mark import MarkFile, UnwritableMarkError, open_marked_ledger
+from parcomp.ledger.store import Ledger, Request, Transaction, create_ledger
 from parcomp.model.query import Query
 from parcomp.model.statement import Statement
 
@@ -60,6 +62,11 @@ if TYPE_CHECKING:
     from parcomp.data.table import Table
 
 __all__ = ["Balance", "Custodian"]
+
+_STANDS = "the charge stands, and asking the same again is free"
+_UNMARKED = (
+    "there is no mark {} for this ledger, so nothing here can tell whether it was rolled back; it is marked from now on"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +99,18 @@ class Custodian:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._ledger: Ledger = open_ledger(settings.ledger, settings.binding)
         self._mark = None if settings.mark is None else MarkFile(settings.mark)
+        self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
         self._books = Books(settings, self._ledger.binding)
         # Guards the books and the opening of the table; counting goes on outside it.
         self._lock = threading.RLock()
         self._opened: Table | None = None
+        self._has_marked = False
+        """Whether this process has seen that the mark can be written."""
         try:
-            if self._mark is not None:
-                self._mark.check(self._ledger)
+            if self._mark is not None and self._mark.read(self._ledger.binding) is None and self._ledger.head()[0]:
+                warnings.warn(_UNMARKED.format(self._mark.path.name), LedgerWarning, stacklevel=2)
+            self._look_at_the_mark()
             self._catch_up(self._ledger)
         except BaseException:
             self._ledger.close()
@@ -121,10 +131,10 @@ class Custodian:
         settings = settings if isinstance(settings, Settings) else Settings.load(settings)
         mark = None if settings.mark is None else MarkFile(settings.mark)
         try:
-            open_ledger(settings.ledger, settings.binding).close()
+            open_marked_ledger(settings.ledger, settings.binding, mark).close()
         except MissingLedgerError:
             if mark is not None:
-                mark.check_absent(settings.binding)
+                mark.check_writable()
         else:
             raise LedgerError(f"{settings.name} has a ledger already; it is used as it is, and needs no init")
         table = _open_table(settings)
@@ -179,6 +189,7 @@ class Custodian:
         """What asking a batch would mean, with costs or with a budget for all; changes nothing."""
         asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
         with self._opened_books() as books:
+            self._look_at_the_mark()
             self._catch_up(self._ledger)
             return quote_all(self.settings, books, asked)
 
@@ -216,22 +227,32 @@ class Custodian:
         """
         asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
         table = self._table()
+        if self._mark is not None:
+            # Found out before anything is charged: a ledger that was rolled back, and a mark that cannot be set.
+            self._mark.advance(self._ledger)
+            if not self._has_marked:
+                self._mark.check_writable()
+                self._has_marked = True
         with self._opened_books():
             paid = self._charge(asked, key)
         stored = self._stored(table, asked, paid)
         if self._mark is not None:
-            self._mark.advance(self._ledger)
+            try:
+                self._mark.advance(self._ledger)
+            except UnwritableMarkError as error:
+                raise UnwritableMarkError(f"{error}; {_STANDS}") from None
         return [self._release(*pair, stored) for pair in zip(asked.releases, paid, strict=True)]
 
     def balance(self) -> Balance:
         """What was spent so far."""
         with self._opened_books() as books:
+            self._look_at_the_mark()
             self._catch_up(self._ledger)
             measure, rows = self.settings.measure, self.settings.rows_per_person
             return Balance(
                 budget=measure.parameter_down(self.settings.budget_units),
                 loss=measure.parameter_up(measure.group(books.dataset.loss, rows)),
-                sequential=measure.parameter_up(measure.group(books.total, rows)),
+                sequential=measure.parameter_up(measure.group(books.dataset.sequential, rows)),
                 charges=books.number,
             )
 
@@ -344,7 +365,7 @@ class Custodian:
             try:
                 measured = table.measure([release.statement for release in missing.values()])
             except DataError as error:
-                raise DataError(f"{error}; the charge stands, and asking the same again is free") from None
+                raise DataError(f"{error}; {_STANDS}") from None
             noisy = {digest: r.noisy(m) for (digest, r), m in zip(missing.items(), measured, strict=True)}
             stored |= self._ledger.store_answers(noisy)
         return stored
@@ -368,6 +389,15 @@ class Custodian:
                 # Interrupted halfway, they may be wrong: they are read anew from the ledger.
                 self._books = Books(self.settings, self._ledger.binding)
                 raise
+
+    def _look_at_the_mark(self) -> None:
+        """Refuse a ledger that was rolled back, and mark what is seen of it, where the mark can be written."""
+        if self._mark is not None:
+            try:
+                self._mark.advance(self._ledger)
+            except UnwritableMarkError:
+                # Who only looks need not be able to write.
+                self._mark.check(self._ledger)
 
     def _catch_up(self, ledger: Ledger | Transaction) -> None:
         charges = ledger.charges(after=self._books.number)

@@ -97,6 +97,8 @@ def _stated(settings: Settings, costs: Costs, count: int) -> list[int]:
         )
     amount = amounts[wanted]
     if isinstance(amount, Sequence) and not isinstance(amount, str):
+        if isinstance(amount, bytes):
+            raise CostError(f"a cost must be a number, not {shown(amount)}")
         if len(amount) != count:
             raise CostError(f"{len(amount):,} costs were given for {count:,} statements")
         return [settings.measure.cost_up(one) for one in amount]

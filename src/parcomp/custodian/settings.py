@@ -175,8 +175,10 @@ class _Reader:
 
     def _text(self, section: Mapping[str, Any], name: str, key: str) -> str:
         value = section[key]
-        if not isinstance(value, str) or not value:
-            raise self.file.error(f"must be a non-empty string, not {shown(value)}", [name, key])
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise self.file.error(
+                f"must be a non-empty string without null characters, not {shown(value)}", [name, key]
+            )
         return value
 
     def _source(self, dataset: Mapping[str, Any]) -> str:

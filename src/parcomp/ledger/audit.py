@@ -129,9 +129,7 @@ def audit(
         budget=binding.budget_units,
         loss=loss.upper,
         lower=loss.lower,
-        sequential=find_measure(binding.measure).group(
-            sum(expense.charge.units for expense in expenses), binding.rows_per_person
-        ),
+        sequential=find_measure(binding.measure).group(_sequential(expenses, binding), binding.rows_per_person),
         checked=loss.checked,
         problems=tuple(problems),
     )
@@ -206,6 +204,12 @@ def _upper_problems(expenses: Sequence[_Expense]) -> list[str]:
             )
         before = max(before, charge.upper)
     return problems
+
+
+def _sequential(expenses: Sequence[_Expense], binding: Binding) -> int:
+    """What the charges cost one row without regard to overlap, a charge that covers nothing as much as any other."""
+    replacing = binding.neighbours == "replace-one"
+    return sum(max(one.replaced, one.charge.units) if replacing else one.charge.units for one in expenses)
 
 
 @dataclass(frozen=True, slots=True)

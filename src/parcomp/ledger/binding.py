@@ -17,7 +17,7 @@ import json
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from typing import Any
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, ParcompError, shown
@@ -106,13 +106,28 @@ class Binding:
             )
 
 
-def dataset_identity(dataset: str, version: str) -> str:
-    """Equal for names and versions that differ in blanks, in case or in how a character is encoded only.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Characters that show nothing, beyond blanks, controls, formats and the selectors of a variant."""
 
-    >>> dataset_identity("People ", "1") == dataset_identity("people", " 1")
+
+def dataset_identity(dataset: str, version: str) -> str:
+    """Equal for names and versions that look the same but for case: in blanks, unseen characters and encodings.
+
+    >>> dataset_identity("People ", "2\u200b6") == dataset_identity("people", " 2 6")
     True
     """
-    return json.dumps([" ".join(normalize("NFKC", text).casefold().split()) for text in (dataset, version)])
+    return json.dumps([_visible(dataset), _visible(version)])
+
+
+def _visible(text: str) -> str:
+    # Upper case first, as some letters differ from others in lower case alone.
+    folded = normalize("NFKC", normalize("NFKC", text).upper().casefold())
+    return "".join(c for c in folded if not (c.isspace() or c in _UNSEEN or _is_unseen(c)))
+
+
+def _is_unseen(character: str) -> bool:
+    variant = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return variant or category(character) in ("Cc", "Cf")
 
 
 def domain_text(domain: Domain) -> str:

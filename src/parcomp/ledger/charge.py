@@ -23,9 +23,10 @@ from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, shown
 from parcomp.model.text_file import is_unicode
 
-__all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record", "utc_now"]
+__all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record", "trail_after", "utc_now"]
 
 _MARK = "parcomp charge 1"
+_ANSWER_MARK = "parcomp answer 1"
 
 _CHARGED = attrgetter("time", "analyst", "statement", "where", "units", "upper", "batch")
 """What an entry and its charge have in common, in the order of the digest."""
@@ -124,6 +125,15 @@ def chain_problems(charges: Iterable[Charge], previous: str, after: int = 0) -> 
             problems.append(f"charge {after}: its digest is not that of what it says")
         previous = charge.digest
     return problems
+
+
+def trail_after(trail: str, digest: str, answer: str) -> str:
+    """The digest that speaks for all answers up to this one: after ``trail``, the answer of the charge ``digest``.
+
+    Answers are stored in another order than charges are made, so they have a trail of digests of their own.  It is the
+    SHA-256 of the records of ``parcomp answer 1``, the trail before ("" at first), the charge's digest, the answer.
+    """
+    return sha256(b"".join(map(record, (_ANSWER_MARK, trail, digest, answer)))).hexdigest()
 
 
 def record(field: object) -> bytes:

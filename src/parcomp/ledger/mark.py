@@ -2,17 +2,18 @@
 
 A ledger restored from an older copy is whole in itself: its chain holds, and the charges since are not there to be
 missed.  So their budget would be spent again, and an answer that was stored since would be drawn again.  A mark holds
-the number and the digest of the last charge and how many answers were stored, in a file of its own.  It is advanced
-after an answer is stored and before it is released.  Hence
+the number and the digest of the last charge, and the number of stored answers with the digest of their trail, in a file
+of its own.  Both digests speak for all that was there up to then, so a ledger either has all of it or is refused.
 
-    whatever was released is covered by the mark,
+A custodian sets the mark whenever it finds the ledger ahead of it: when it opens the ledger, quotes or shows the
+balance, before it charges (which also shows that the mark can be set), and after an answer is stored, before it is
+released.  Hence
 
-and a ledger without the marked charge, or with fewer answers, is refused.  Charges and answers are only ever added, in
-one order, so a copy of a ledger has all that it had when the mark was set, or it has less than the mark says.
+    whatever this custodian has released or seen is covered by its mark.
 
 The file is replaced as a whole, under a lock that other processes honor, and never goes back.  It holds a mark for
 each version of each dataset, as one settings file may come to be used for several.  A ledger *ahead* of its mark is
-fine: others may have charged it with a mark of their own.
+fine: others may have charged it with a mark of their own.  What only they have seen, this mark cannot know.
 """
 
 from __future__ import annotations
@@ -20,68 +21,65 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
-from parcomp.errors import LedgerError, shown
+from parcomp.errors import LedgerError, MissingLedgerError, shown
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.store import Ledger
+from parcomp.ledger.store import BUSY_SECONDS, Ledger, open_ledger
 
-__all__ = ["Mark", "MarkFile"]
+__all__ = ["Mark", "MarkFile", "UnwritableMarkError", "open_marked_ledger"]
 
 _FORM: Final = "parcomp mark 1"
+_LOOK_AGAIN = 0.005
+"""Seconds between two looks at a lock that somebody else holds."""
+
+
+class UnwritableMarkError(LedgerError):
+    """The file of the mark cannot be written, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The last charge, 0 and the binding's digest if there was none, and how many answers were stored."""
+    """The last charge, 0 and the binding's digest if there was none, and the stored answers with their trail."""
 
     number: int
     digest: str
     answers: int
+    trail: str
 
     @classmethod
     def of(cls, ledger: Ledger) -> Mark:
         """How far a ledger has come."""
-        # Answers are counted last: those of later charges only make the mark say more than the head does.
-        number, digest = ledger.head()
-        return cls(number, digest, ledger.answered())
+        return cls(*ledger.head(), *ledger.answered())
+
+    def problem(self, ledger: Ledger) -> str:
+        """What a ledger lacks of what it had when this mark was set; "" if nothing."""
+        found = ledger.digest(self.number) if self.number else ledger.binding.digest
+        if found is None:
+            return f"has no charge {self.number}"
+        if found != self.digest:
+            return f"does not have charge {self.number} as it was" if self.number else "was made with other settings"
+        trail = ledger.trail(self.answers)
+        if trail is None:
+            return f"has fewer than {self.answers} answers"
+        return "" if trail == self.trail else f"does not have answer {self.answers} and those before as they were"
 
 
 class MarkFile:
     """The file at ``path`` with the marks of ledgers."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = Path(path)
-        self._advanced: dict[str, Mark] = {}
-        """What this process has written, by the identity of the binding."""
+        self._busy_seconds = busy_seconds
 
     def read(self, binding: Binding) -> Mark | None:
         """The mark of the ledger with this binding, None if there is none yet."""
         return self._marks().get(binding.identity)
-
-    def check(self, ledger: Ledger) -> None:
-        """Raise :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set."""
-        mark = self.read(ledger.binding)
-        if mark is None:
-            return
-        start = mark.number == 0
-        found = ledger.binding.digest if start else ledger.digest(mark.number)
-        if found != mark.digest:
-            state = f"does not have charge {mark.number} as it was" if found else f"has no charge {mark.number}"
-            if start:
-                state = "was made with other settings"
-        elif ledger.answered() < mark.answers:
-            state = f"has fewer than {mark.answers} answers"
-        else:
-            return
-        raise LedgerError(
-            f"the ledger was rolled back: {self.path.name} marks charge {mark.number}, and the ledger {state}. Put the "
-            "copy with the latest charges in its place; what was charged since is spent, whatever an older copy says"
-        )
 
     def check_absent(self, binding: Binding) -> None:
         """Raise if a mark says that there was a ledger with this binding."""
@@ -93,19 +91,43 @@ class MarkFile:
                 "spend its budget again"
             )
 
+    def check_writable(self) -> None:
+        """Raise :class:`UnwritableMarkError` if no mark could be set; sets none."""
+        with self._locked():
+            self._draft("").unlink()
+            if self.path.is_dir():
+                raise self._unwritable("it is a directory")
+
     def advance(self, ledger: Ledger) -> None:
-        """Set the mark to where the ledger is, unless it says as much already."""
-        identity, mark = ledger.binding.identity, Mark.of(ledger)
-        if self._advanced.get(identity) == mark:
+        """Set the mark to where the ledger is.
+
+        Raises :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set.
+        """
+        identity, now = ledger.binding.identity, Mark.of(ledger)
+        before = self._checked(ledger)
+        if before == now:
             return
         with self._locked():
-            marks = self._marks()
-            before = marks.get(identity, Mark(0, "", 0))
-            digest = mark.digest if mark.number >= before.number else before.digest
-            mark = Mark(max(mark.number, before.number), digest, max(mark.answers, before.answers))
-            if mark != before:
-                self._write({**marks, identity: mark})
-        self._advanced[identity] = mark
+            # Others may have set it since, and it never goes back.
+            before = self._checked(ledger)
+            now = Mark.of(ledger)
+            if before != now:
+                self._write({**self._marks(), identity: now})
+
+    def check(self, ledger: Ledger) -> None:
+        """Raise :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set."""
+        self._checked(ledger)
+
+    def _checked(self, ledger: Ledger) -> Mark | None:
+        mark = self.read(ledger.binding)
+        problem = mark.problem(ledger) if mark is not None else ""
+        if mark is not None and problem:
+            raise LedgerError(
+                f"the ledger was rolled back: {self.path.name} marks charge {mark.number}, and the ledger {problem}. "
+                "Put the copy with the latest charges in its place; what was charged since is spent, whatever an older "
+                "copy says"
+            )
+        return mark
 
     def _marks(self) -> dict[str, Mark]:
         try:
@@ -118,44 +140,86 @@ class MarkFile:
             document = json.loads(text)
             if document["form"] != _FORM:
                 raise ValueError
-            return {
-                identity: Mark(int(number), str(digest), int(answers))
-                for identity, (number, digest, answers) in document["marks"].items()
-            }
-        except (ValueError, KeyError, TypeError, AttributeError):
+            return {identity: _mark(fields) for identity, fields in document["marks"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise LedgerError(
-                f"{self.path.name}: is not the mark of a ledger; put back the file that was there, or name another one "
-                "as mark in [ledger]"
+                f"{self.path.name}: is not the mark of a ledger. Put back the file that was there. If it is lost, "
+                "nothing here can tell whether the ledger was rolled back: make sure of that, and delete the file"
             ) from None
 
     def _write(self, marks: dict[str, Mark]) -> None:
         document = {"form": _FORM, "marks": {identity: astuple(mark) for identity, mark in sorted(marks.items())}}
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        draft = self._draft(json.dumps(document, indent=1) + "\n")
+        try:
+            draft.replace(self.path)
+            directory = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from None
+
+    def _draft(self, text: str) -> Path:
+        """A file beside the mark with what is to become of it, on the disk."""
+        draft = self.path.with_name(f".{self.path.name}.draft")
         try:
             with open(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(json.dumps(document, indent=1) + "\n")
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise self._unwritable(error) from None
+            raise self._unwritable(error.strerror or str(error)) from None
+        return draft
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold off other processes and threads; the lock is that of the directory, as the file is replaced."""
+        """Hold off other processes and threads, by a file of its own, which nobody else can open."""
         try:
-            directory = os.open(self.path.parent, os.O_RDONLY)
+            lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise self._unwritable(error.strerror or str(error)) from None
         try:
-            fcntl.flock(directory, fcntl.LOCK_EX)
+            deadline = time.monotonic() + self._busy_seconds
+            while not self._has_locked(lock):
+                if time.monotonic() > deadline:
+                    raise self._unwritable(f"another process holds its lock for more than {self._busy_seconds:g} s")
+                time.sleep(_LOOK_AGAIN)
             yield
         finally:
-            os.close(directory)
+            os.close(lock)
 
-    def _unwritable(self, error: OSError) -> LedgerError:
-        return LedgerError(
-            f"{self.path.name}: the mark of the ledger cannot be written ({error.strerror or error}), and nothing is "
-            "released without it; name a file that can be written as mark in [ledger]"
+    def _has_locked(self, lock: int) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from None
+        return True
+
+    def _unwritable(self, reason: str) -> UnwritableMarkError:
+        return UnwritableMarkError(
+            f"{self.path.name}: the mark of the ledger cannot be written ({reason}), and nothing is released without "
+            "it; name a file that can be written as mark in [ledger]"
         )
+
+
+def open_marked_ledger(url: str, binding: Binding, mark: MarkFile | None) -> Ledger:
+    """Open a ledger; where it is missing, the mark tells whether there was one."""
+    try:
+        return open_ledger(url, binding)
+    except MissingLedgerError:
+        if mark is not None:
+            mark.check_absent(binding)
+        raise
+
+
+def _mark(fields: object) -> Mark:
+    """A mark as it is written; an error that is caught where it is read if it is none."""
+    if not isinstance(fields, list):
+        raise TypeError
+    number, digest, answers, trail = fields
+    if not all(type(one) is int and 0 <= one < 2**63 for one in (number, answers)):
+        raise ValueError
+    return Mark(number, str(digest), answers, str(trail))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from parcomp.errors import LedgerError
+from parcomp.ledger.charge import trail_after
 
 __all__ = ["STEPS", "Dialect", "Execute", "Step", "has_tables", "migrate"]
 
@@ -98,19 +99,26 @@ _TIED_TABLES = (
     *(f"ALTER TABLE {table} RENAME TO {table}_by_number" for table in _TIED),
     """CREATE TABLE parcomp_answer (
         ledger INTEGER NOT NULL REFERENCES parcomp_ledger, digest TEXT NOT NULL, position BIGINT NOT NULL,
-        answer TEXT NOT NULL, PRIMARY KEY (ledger, digest), UNIQUE (ledger, position))""",
+        answer TEXT NOT NULL, trail TEXT NOT NULL, PRIMARY KEY (ledger, digest), UNIQUE (ledger, position))""",
     """CREATE TABLE parcomp_request (
         ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
         body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
-    """INSERT INTO parcomp_answer (ledger, digest, position, answer)
-        SELECT a.ledger, c.digest, row_number() OVER (PARTITION BY a.ledger ORDER BY a.number), a.answer
-        FROM parcomp_answer_by_number a JOIN parcomp_charge c ON c.ledger = a.ledger AND c.number = a.number""",
 )
 
 
-def _tie_requests(execute: Execute) -> None:
-    """Turn the numbers of the charges that a request led to into their digests."""
+def _tie_by_digests(execute: Execute) -> None:
+    """Turn the numbers of the charges that answers and requests belong to into their digests."""
     digests = {(row[0], row[1]): row[2] for row in execute("SELECT ledger, number, digest FROM parcomp_charge")}
+    trails: dict[int, tuple[int, str]] = {}
+    for ledger, number, answer in execute(
+        "SELECT ledger, number, answer FROM parcomp_answer_by_number ORDER BY ledger, number"
+    ):
+        position, trail = trails.get(ledger, (0, ""))
+        trails[ledger] = position + 1, trail_after(trail, digests[ledger, number], answer)
+        execute(
+            "INSERT INTO parcomp_answer (ledger, digest, position, answer, trail) VALUES (?, ?, ?, ?, ?)",
+            (ledger, digests[ledger, number], position + 1, answer, trails[ledger][1]),
+        )
     for ledger, *request, charges in execute(
         "SELECT ledger, analyst, request_key, body_digest, charges FROM parcomp_request_by_number"
     ):
@@ -137,7 +145,7 @@ STEPS: Sequence[Step] = (
             BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
         ),
         postgresql=_postgresql_triggers(_TIED),
-        after=_tie_requests,
+        after=_tie_by_digests,
     ),
 )
 

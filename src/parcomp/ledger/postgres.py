@@ -29,9 +29,9 @@ _CONNECT_SECONDS = 10
 
 
 _OTHER_LEDGERS = """
-SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = 'parcomp_ledger' AND c.oid IS DISTINCT FROM to_regclass('parcomp_ledger')
-AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname
+SELECT n.nspname, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = 'parcomp_ledger' AND c.oid IS DISTINCT FROM to_regclass('parcomp_ledger') ORDER BY n.nspname
 """
 
 
@@ -50,7 +50,12 @@ class PostgresSession:
         try:
             # Prepared statements do not survive a pooler between here and the server.
             self._connection = psycopg.connect(
-                url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_SECONDS
+                url,
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=_CONNECT_SECONDS,
+                # Statements are sent in UTF-8, whatever the database or the environment would take.
+                client_encoding="utf8",
             )
         except psycopg.ProgrammingError:
             # What is wrong with an address is told together with the address, which may hold a password.
@@ -84,7 +89,12 @@ class PostgresSession:
 
     def check_elsewhere(self, binding: Binding) -> None:
         """Raise if a schema that is not the first with ledgers on the search path has a ledger of the dataset."""
-        for (schema,) in self.execute(_OTHER_LEDGERS):
+        for schema, readable in self.execute(_OTHER_LEDGERS):
+            if not readable:
+                raise LedgerError(
+                    f"the schema {shown(schema)} of the database has ledgers that this user may not read, perhaps of "
+                    f"{shown(binding.dataset)}; grant SELECT on its parcomp_ledger, or use another database"
+                )
             quoted = '"' + schema.replace('"', '""') + '"'
             for dataset, version in self.execute(f"SELECT dataset, version FROM {quoted}.parcomp_ledger"):
                 if dataset_identity(dataset, version) == binding.identity:

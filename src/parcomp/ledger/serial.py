@@ -111,9 +111,13 @@ class SerialLedger(Ledger):
         wanted = list(digests)
         return self._read(lambda tables: tables.answers(wanted))
 
-    def answered(self) -> int:
-        """How many answers were stored; it never shrinks."""
+    def answered(self) -> tuple[int, str]:
+        """How many answers were stored, which never shrinks, and the digest of their trail."""
         return self._read(lambda tables: tables.answered())
+
+    def trail(self, position: int) -> str | None:
+        """The digest of the trail of the first answers, as many as ``position`` says; None if there are fewer."""
+        return self._read(lambda tables: tables.trail(position))
 
     def ties(self) -> list[tuple[str, str]]:
         """Every answer and every request, in words, with the digest of the charge that it belongs to."""

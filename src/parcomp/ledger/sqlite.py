@@ -52,11 +52,18 @@ def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: boo
 
 def _check_private(file: Path) -> None:
     """Whoever can write a ledger can forget charges, so that nothing which it says can be relied on."""
-    mode = stat.S_IMODE(file.stat().st_mode)
+    status = file.stat()
+    mode = stat.S_IMODE(status.st_mode)
     if mode & _OTHERS:
         raise LedgerError(
-            f"{file.name}: the ledger's mode {mode:04o} lets other users at it; look whether it is still right "
-            f"(parcomp ledger verify), and set: chmod 600 {file.name}"
+            f"{file.name}: the ledger's mode {mode:04o} lets other users at it; set: chmod 600 {file.name}, and look "
+            "whether the ledger is still right: parcomp ledger verify"
+        )
+    # SQLite keeps charges that are not yet in the file, and its locks, under the name that a file is opened by.
+    if status.st_nlink > 1:
+        raise LedgerError(
+            f"{file.name}: the ledger's file has {status.st_nlink} names (hard links), and two custodians that use two "
+            "of them do not see each other's charges; keep one name"
         )
 
 
@@ -136,7 +143,13 @@ class SqliteSession:
         """Take the file's write lock."""
         self.execute("BEGIN IMMEDIATE")
         # A file that was moved or replaced can still be written through this connection, and all would be forgotten.
-        if _identity(self._file) != self._identity:
+        try:
+            same = _identity(self._file) == self._identity
+            if same:
+                _check_private(self._file)
+        except OSError:
+            same = False
+        if not same:
             raise LedgerError(
                 f"{self._file.name}: the file was moved or replaced while it was in use; put the ledger with the "
                 "latest charges in its place and start again"

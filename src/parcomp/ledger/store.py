@@ -91,8 +91,11 @@ class Ledger(Protocol):
     def answers(self, digests: Iterable[str]) -> dict[str, str]:
         """The stored answers of the charges with these digests; those without one are left out."""
 
-    def answered(self) -> int:
-        """How many answers were stored; it never shrinks."""
+    def answered(self) -> tuple[int, str]:
+        """How many answers were stored, which never shrinks, and the digest of their trail."""
+
+    def trail(self, position: int) -> str | None:
+        """The digest of the trail of the first answers, as many as ``position`` says; None if there are fewer."""
 
     def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges durably, and return what is stored: for each charge the first answer stays."""

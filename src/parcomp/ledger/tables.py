@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from parcomp.errors import LedgerError, MissingLedgerError, shown
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import Charge, Entry, chain, check_text
+from parcomp.ledger.charge import Charge, Entry, chain, check_text, trail_after
 from parcomp.ledger.migrations import Dialect
 from parcomp.ledger.store import Request
 
@@ -146,10 +146,20 @@ class Tables:
                 found[digest] = str(rows[0][0])
         return found
 
-    def answered(self) -> int:
-        """How many answers were stored."""
-        rows = self._session.execute("SELECT max(position) FROM parcomp_answer WHERE ledger = ?", (self._ledger,))
-        return int(rows[0][0] or 0)
+    def answered(self) -> tuple[int, str]:
+        """How many answers were stored, and the digest of their trail."""
+        rows = self._session.execute(
+            "SELECT position, trail FROM parcomp_answer WHERE ledger = ? ORDER BY position DESC LIMIT 1",
+            (self._ledger,),
+        )
+        return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+
+    def trail(self, position: int) -> str | None:
+        """The digest of the trail of the first answers, as many as ``position`` says."""
+        rows = self._session.execute(
+            "SELECT trail FROM parcomp_answer WHERE ledger = ? AND position = ?", (self._ledger, position)
+        )
+        return str(rows[0][0]) if rows else None if position else ""
 
     def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges that have none; to be called within a transaction."""
@@ -160,13 +170,14 @@ class Tables:
             ):
                 raise LedgerError(f"there is no charge with the digest {shown(digest)} to answer")
         stored = self.answers(texts)
-        fresh = [digest for digest in texts if digest not in stored]
+        position, trail = self.answered()
+        rows = []
+        for digest, text in texts.items():
+            if digest not in stored:
+                position, trail = position + 1, trail_after(trail, digest, text)
+                rows.append((self._ledger, digest, position, text, trail))
         self._session.execute_many(
-            "INSERT INTO parcomp_answer (ledger, digest, position, answer) VALUES (?, ?, ?, ?)",
-            [
-                (self._ledger, digest, position, texts[digest])
-                for position, digest in enumerate(fresh, self.answered() + 1)
-            ],
+            "INSERT INTO parcomp_answer (ledger, digest, position, answer, trail) VALUES (?, ?, ?, ?, ?)", rows
         )
         return {**texts, **stored}
 

@@ -105,6 +105,11 @@ class LiveOverlap:
         """A proven bound of the loss so far, in units; never above the budget."""
         return self._uppers[-1]
 
+    @property
+    def total(self) -> int:
+        """What all admitted queries cost together, in units."""
+        return self._total
+
     def quote(self, query: Query, cost: int) -> LiveQuote:
         """What admitting the query at this cost would mean; changes nothing."""
         self._check(query, cost)

@@ -101,6 +101,10 @@ class Plan:
         return parameter_units(self.measure, self.units)
 
 
+_MOST_IMPORTANT: Final = 10**12
+"""By how much queries may differ in importance; beyond it, floating point leaves nothing to the others."""
+
+
 def plan(
     workload: Workload,
     budget: Amount | None,
@@ -328,7 +332,10 @@ def _per_query(workload: Workload, given: PerQuery, what: str) -> list[float | N
 
 
 def _weights(workload: Workload, importance: PerQuery) -> Floats:
-    return np.array([1.0 if one is None else float(one) for one in _per_query(workload, importance, "importance")])
+    weights = np.array([1.0 if one is None else float(one) for one in _per_query(workload, importance, "importance")])
+    if len(weights) and weights.max() > _MOST_IMPORTANT * weights.min():
+        raise WorkloadError(f"queries may differ in importance by a factor of {_MOST_IMPORTANT:,} at most")
+    return weights
 
 
 def _least_units(workload: Workload, ceilings: PerQuery, measure: Measure) -> Units:
