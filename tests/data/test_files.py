@@ -1,12 +1,15 @@
 """Tables in files: what DuckDB makes of types, collations, text and damage."""
 
 import math
+import struct
 import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 from parcomp.data.codes import code_rows
 from parcomp.data.columns import Column
 from parcomp.data.dialect import DUCKDB
+from parcomp.data.suggest import suggest_domain
 from parcomp.data.table import open_table
 from parcomp.errors import DataError, DomainError
 from parcomp.model.attribute import Binned, Categorical, Integer
@@ -282,6 +286,126 @@ def test_a_view_does_not_reach_for_other_files(tmp_path):
         with pytest.raises(DataError, match=f"the view {view} reads another file; name that file as the source"):
             open_table(str(path), view, domain)
     assert counted(path, "fine", Categorical(["F", "M"]), "sex") == [1, 0]
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+@pytest.mark.parametrize("attribute", [Binned(0, 10, bins=5), Binned(0, 7.5, bins=3)], ids=["whole", "fractional"])
+@pytest.mark.parametrize("others", [[0.0, 7.0], [0.0, 7.0, 70.0], []], ids=["inside", "some outside", "none"])
+def test_nan_in_a_parquet_file_is_outside_whatever_the_others_are(tmp_path, kind, attribute, others):
+    """The least and the largest number that a file states leave NaN out, so nothing follows from them for NaN."""
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": pa.array([*others, math.nan] * 3, kind)}), path)
+    counts = [0] * attribute.bins
+    if others:
+        counts[0] = counts[3 if attribute.bins == 5 else 2] = 3
+    assert counted(path, None, attribute) == counts
+    domain = Domain({"a": attribute})
+    table = open_table(str(path), None, domain)
+    assert table.measure([Statement("sum", Condition.of(domain.query()), "a")]) == [[[21 if others else 0]]]
+    table.close()
+
+
+def with_false_bounds(path, numbers, kind, low, high):
+    """A Parquet file of one column that states other bounds than its numbers have."""
+    pa.parquet.write_table(pa.table({"a": pa.array(numbers, kind)}), path, compression="none", use_dictionary=False)
+    content = path.read_bytes()
+    footer = len(content) - 8 - struct.unpack("<I", content[-8:-4])[0]
+    stated = content[footer:]
+    code = "<d" if kind == pa.float64() else "<q"
+    for true, false in ((min(numbers), low), (max(numbers), high)):
+        assert struct.pack(code, true) in stated
+        stated = stated.replace(struct.pack(code, true), struct.pack(code, false))
+    path.write_bytes(content[:footer] + stated)
+    statistics = pa.parquet.ParquetFile(path).metadata.row_group(0).column(0).statistics
+    assert (statistics.min, statistics.max) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute"),
+    [
+        (pa.float64(), Binned(0, 10, bins=10)),
+        (pa.float64(), Binned(0, 7.5, bins=10)),
+        (pa.int64(), Binned(0, 10, bins=10)),
+        (pa.int64(), Integer(0, 9)),
+        (pa.int64(), Categorical(range(10))),
+        (pa.int64(), Categorical(range(40))),
+    ],
+    ids=["whole bins", "bins", "bins of integers", "integers", "few codes", "many codes"],
+)
+def test_what_a_parquet_file_states_of_its_rows_decides_about_none(tmp_path, kind, attribute):
+    """Rows are neither let in nor left out by false bounds."""
+    inside = [number for number in (1, 2, 3, 4, 6) for _ in range(100)]
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": pa.array(inside, kind)}), path)
+    counts = counted(path, None, attribute)
+    assert sum(counts) == 500
+    with_false_bounds(path, [*inside, 100, -7], kind, 1, 5)
+    assert counted(path, None, attribute) == counts
+    with_false_bounds(path, inside, kind, 50, 60)
+    assert counted(path, None, attribute) == counts
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["sex", "sex"], "sex, sex"),
+        (["SEX", "x", "sex"], "SEX, sex"),
+        (["sex", "note", "Note"], "note, Note"),
+        (["a", "sex", "a", "a_1"], "a, a"),
+    ],
+)
+def test_columns_of_a_parquet_file_have_names_of_their_own(tmp_path, names, alike):
+    """DuckDB would call the second of two by a name that the file does not have."""
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table([pa.array(["F"])] * len(names), names=names), path)
+    with pytest.raises(DataError, match=f"the columns {alike}"):
+        counted(path, None, Categorical(["F", "M"]), "sex")
+
+
+def test_names_within_a_column_of_a_parquet_file_may_be_alike(tmp_path):
+    """Members of structures and lists are no columns."""
+    path = tmp_path / "t.parquet"
+    nested = pa.array([{"sex": [{"sex": 1, "note": "x"}], "Sex": {"a": 1}}])
+    pa.parquet.write_table(pa.table({"first": nested, "sex": ["F"], "last": nested, "É": [1], "é": [2], "": [3]}), path)
+    assert counted(path, None, Categorical(["F", "M"]), "sex") == [1, 0]
+    assert counted(path, None, Integer(1, 2), "é") == [0, 1]
+    with pytest.raises(DataError, match=r"c0: no column has this name; the columns are first, sex, last, É, é$"):
+        counted(path, None, Integer(1, 3), "c0")
+
+
+def test_columns_of_types_that_hold_no_attribute_are_in_nobodys_way(tmp_path):
+    """Geometry, for which Ibis would fetch an extension, in a DuckDB file and in a Parquet file."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (sex VARCHAR, place GEOMETRY, span INTERVAL, parts STRUCT(a INTEGER)[])")
+        connection.execute("INSERT INTO t (sex) VALUES ('F')")
+        connection.execute(f"COPY t TO '{tmp_path / 't.parquet'}'")
+    for source in (path, tmp_path / "t.parquet"):
+        assert counted(source, "t", Categorical(["F", "M"]), "sex") == [1, 0]
+        for name in ("place", "span", "parts"):
+            with pytest.raises(DataError, match=f"{name}: the column is of type "):
+                counted(source, "t", Categorical(["F", "M"]), name)
+
+
+def test_a_view_that_lacks_what_it_needs_is_named(tmp_path):
+    """A table that was dropped; this is no view of another file."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER); CREATE VIEW v AS SELECT a FROM t; DROP TABLE t")
+    with pytest.raises(DataError, match="the view v needs what is not there"):
+        counted(path, "v", Integer(0, 1))
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "parquet", "csv"])
+def test_a_path_may_hold_quotes(tmp_path, suffix):
+    path = tmp_path / "it's; --" / f"o'[1]*'.{suffix}"
+    path.parent.mkdir()
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+        connection.execute(f"COPY t TO '{tmp_path / 't.parquet'}'; COPY t TO '{tmp_path / 't.csv'}'")
+    (tmp_path / f"t.{suffix}").rename(path)
+    assert counted(path, "t", Integer(0, 1)) == [0, 1]
+    assert suggest_domain(path, from_data=True).domain.names == ("a",)
 
 
 def test_sources_that_are_none_are_named(tmp_path):

@@ -6,7 +6,7 @@ another type than its values is an error: a cast in the engine's own way could m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from parcomp.errors import DataError, shown
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
 from parcomp.model.domain import Domain
 
-__all__ = ["Column", "Kind", "columns_of_text_file", "match_columns"]
+__all__ = ["Column", "Kind", "columns_of_text_file", "match_columns", "read_type"]
 
 Kind: TypeAlias = Literal["integer", "wide integer", "decimal", "float", "string", "date", "boolean"]
 
@@ -61,6 +61,17 @@ def match_columns(domain: Domain, types: Mapping[str, dt.DataType]) -> list[Colu
             )
         columns.append(Column(name, kind, scale))
     return columns
+
+
+def read_type(reader: Callable[[str], dt.DataType], text: str) -> dt.DataType:
+    """The type that an engine writes as ``text``, by Ibis's reader for it; unknown where Ibis cannot read it.
+
+    A column of such a type holds no attribute, and is in nobody's way unless one is declared for it.
+    """
+    try:
+        return reader(text)
+    except Exception:
+        return dt.Unknown(raw_type=text)
 
 
 def columns_of_text_file(domain: Domain, names: list[str]) -> list[Column]:

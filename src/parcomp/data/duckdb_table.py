@@ -21,7 +21,7 @@ import ibis
 import ibis.expr.types as ir
 
 from parcomp.data.codes import code_rows
-from parcomp.data.columns import Column, columns_of_text_file, match_columns
+from parcomp.data.columns import Column, columns_of_text_file, match_columns, read_type
 from parcomp.data.csv_text import CsvFile
 from parcomp.data.dialect import DUCKDB
 from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
@@ -36,10 +36,19 @@ WHERE table_catalog = 'database_file' AND table_schema = ? ORDER BY table_name
 """
 
 
+_NO_STATISTICS = "SET disabled_optimizers = 'statistics_propagation'"
+
+_NO_STATISTICS_OF_READERS = "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,join_filter_pushdown'"
+
+
 class Connection:
     """A DuckDB in memory, as an Ibis backend, that fetches and loads no extensions and keeps no order of rows.
 
     Its temporary files are in a directory of its own, removed when it is closed and at the end of the process.
+
+    DuckDB takes the least and the largest number of a column, as a file states them, for a fact, and drops a comparison
+    that follows from it.  Parquet leaves NaN out of both, so that NaN would pass for a number within the bounds of the
+    others.  So every row is compared, whatever is known of all.
     """
 
     def __init__(self) -> None:
@@ -53,6 +62,24 @@ class Connection:
             python_enable_replacements=False,
             preserve_insertion_order=False,
         )
+        self.run(_NO_STATISTICS)
+
+    def attach(self, path: str) -> None:
+        """Open the DuckDB file at a path as ``database_file``, read-only."""
+        quoted = path.replace("'", "''")
+        self.run(f"ATTACH '{quoted}' AS database_file (TYPE DUCKDB, READ_ONLY)")
+
+    def table(self, name: str, *, schema: str | None = None) -> ir.Table:
+        """The table or view of this name, in memory or in a schema of the file that is attached.
+
+        Ibis's own way would fetch an extension where there is a column of geometric type, declared or not.
+        """
+        catalog = None if schema is None else "database_file"
+        parts = (part for part in (catalog, schema, name) if part is not None)
+        described = self.run("DESCRIBE " + ".".join('"' + part.replace('"', '""') + '"' for part in parts))
+        reader = self.backend.compiler.type_mapper.from_string
+        types = {column: read_type(reader, text) for column, text, *_ in described}
+        return ibis.table(types, name=name, catalog=catalog, database=schema)
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query's result."""
@@ -129,7 +156,7 @@ class DuckDBTable(SqlTable):
         A view may not reach for other files: DuckDB's reader of CSV files takes text within quotes for rows.
         """
         with _connected() as connection:
-            _opened(path, lambda: connection.backend.attach(path, name="database_file", read_only=True))
+            _opened(path, lambda: connection.attach(path))
             connection.run("SET enable_external_access = false")
             schema, name = split_name(table)
             listed = [known for (known,) in connection.run(_TABLES, [schema or "main"])]
@@ -137,10 +164,15 @@ class DuckDBTable(SqlTable):
                 known = one_line(", ".join(listed)) or "none"
                 raise DataError(f"{one_line(path)} has no table {one_line(table)}; there are: {known}")
             try:
-                source = connection.backend.table(name, database=("database_file", schema or "main"))
+                source = connection.table(name, schema=schema or "main")
             except duckdb.PermissionException:
                 raise DataError(
                     f"{one_line(path)}: the view {one_line(table)} reads another file; name that file as the source"
+                ) from None
+            except duckdb.Error:
+                raise DataError(
+                    f"{one_line(path)}: the view {one_line(table)} needs what is not there, as a dropped table or "
+                    "an extension of DuckDB; copy what it shows to a table"
                 ) from None
             opened = cls._of_ibis(connection, source, domain)
             connection.backend.detach("database_file")
@@ -156,6 +188,9 @@ class DuckDBTable(SqlTable):
     def _code_rows(self) -> None:
         self._create(f"CREATE TABLE {CODED_ROWS} AS {self._rows.sql}")
 
+    def _make_ready(self) -> None:
+        """Nothing to do: the codes are in this process."""
+
     def _run(self, sql: str) -> Sequence[Sequence[Any]]:
         return self._connection.run(sql)
 
@@ -164,11 +199,40 @@ class DuckDBTable(SqlTable):
 
 
 def open_parquet(connection: Connection, path: str) -> ir.Table:
-    """The table in a Parquet file, with the columns that the file has: its path holds no more of them."""
-    source: ir.Table = connection.backend.read_parquet(
-        glob.escape(path), table_name="parquet_file", hive_partitioning=False
-    )
-    return source
+    """The table in a Parquet file, with the columns that the file has: its path holds no more of them.
+
+    What the file states of its rows (bounds, filters) decides about none of them: the reader is asked for all.  A view
+    in a DuckDB file is another matter, since joins are found by moving conditions, and DuckDB's own bounds hold NaN.
+    """
+    connection.run(_NO_STATISTICS_OF_READERS)
+    file = glob.escape(path).replace("'", "''")
+    connection.run(f"CREATE TEMPORARY VIEW parquet_file AS FROM read_parquet('{file}', hive_partitioning = false)")
+    source = connection.table("parquet_file")
+    names = _top_names(connection.run("SELECT name, num_children FROM parquet_schema(?)", [glob.escape(path)]))
+    # DuckDB gives a column another name if it has none, or if an earlier one has the same but for case.
+    called = list(zip(names, source.columns, strict=True))
+    renamed = {name.casefold() for name, read in called if name and name != read}
+    if renamed:
+        alike = one_line(", ".join(name for name in names if name.casefold() in renamed))
+        raise DataError(
+            f"{one_line(path)}: the columns {alike} have the same name or differ in case only; give each another one"
+        )
+    return source.drop(*(read for name, read in called if not name))
+
+
+def _top_names(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The columns of a Parquet file, of a schema that lists each group before its members, the whole file first."""
+    missing = [schema[0][1] or 0]
+    names = []
+    for name, members in schema[1:]:
+        while not missing[-1]:
+            missing.pop()
+        if len(missing) == 1:
+            names.append(name)
+        missing[-1] -= 1
+        if members:
+            missing.append(members)
+    return names
 
 
 @contextmanager
@@ -199,6 +263,8 @@ def _unchanged(path: str) -> Iterator[None]:
 def _opened(path: str, action: Any) -> Any:
     try:
         return action()
+    except DataError:
+        raise
     except Exception as error:
         # The kind of the error, which stands first, and not what it may quote from the file.
         kind = one_line(str(error).partition(":")[0])[:40]

@@ -111,14 +111,14 @@ class _Source:
             return cls(connection, _text_table(connection, path, with_rows=from_data), as_text=True)
         if path.lower().endswith(".parquet"):
             return cls(connection, open_parquet(connection, path))
-        connection.backend.attach(path, name="database_file", read_only=True)
+        connection.attach(path)
         tables = dict(connection.run(_DEFINITIONS))
         if table is None and len(tables) == 1:
             table = next(iter(tables))
-        if table not in tables:
+        if table is None or table not in tables:
             known = one_line(", ".join(tables)) or "none"
             raise DataError(f"{one_line(path)}: name one of its tables with --table; there are: {known}")
-        source = connection.backend.table(table, database=("database_file", "main"))
+        source = connection.table(table, schema="main")
         return cls(connection, source, definition=tables[table])
 
     def from_type(self, name: str) -> Attribute | str:
@@ -180,8 +180,7 @@ def _text_table(connection: Connection, path: str, *, with_rows: bool) -> ir.Tab
             connection.load_csv(file, file.names, f"CREATE TABLE csv_file AS SELECT {selected} FROM csv_rows")
         else:
             connection.run(f"CREATE TABLE csv_file ({', '.join(f'{name} VARCHAR' for name in quoted)})")
-    source: ir.Table = connection.backend.table("csv_file")
-    return source
+    return connection.table("csv_file")
 
 
 def _is_whole(kind: dt.DataType) -> bool:
