@@ -1,5 +1,7 @@
 """What only a server has: types of its own, collations, lost connections, a catalog."""
 
+from urllib.parse import urlsplit
+
 import psycopg
 import pytest
 
@@ -9,6 +11,11 @@ from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
 from parcomp.model.statement import Statement
+
+DROP_CONNECTIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND datname = current_database()
+"""
 
 
 def counted(table, domain):
@@ -66,12 +73,113 @@ def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres
     table = open_table(postgres_url, "odd.people", domain)
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         table._run("DELETE FROM odd.people RETURNING age")
-    postgres.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE pid <> pg_backend_pid() AND datname = current_database()"
-    )
+    postgres.execute(DROP_CONNECTIONS)
     assert counted(table, domain) == [1, 0]
     table.close()
+
+
+def test_a_table_is_ready_or_refused_before_it_is_measured(postgres, postgres_url):
+    """After the connection was lost its columns are looked at again, and all is well again once they are."""
+    postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age")
+    domain = Domain({"age": Integer(1, 2)})
+    table = open_table(postgres_url, "odd.people", domain)
+    table.ready()
+    assert counted(table, domain) == [1, 0]
+    postgres.execute("ALTER TABLE odd.people RENAME TO gone")
+    table.ready()
+    for _ in range(2):
+        postgres.execute(DROP_CONNECTIONS)
+        with pytest.raises(DataError, match=r"no table odd\.people"):
+            table.ready()
+    with pytest.raises(DataError, match=r"no table odd\.people"):
+        counted(table, domain)
+    postgres.execute("ALTER TABLE odd.gone RENAME TO people")
+    table.ready()
+    assert counted(table, domain) == [1, 0]
+    postgres.execute("ALTER TABLE odd.people ALTER age TYPE double precision")
+    postgres.execute(DROP_CONNECTIONS)
+    for attempt in (table.ready, lambda: counted(table, domain)):
+        with pytest.raises(DataError, match="age: the column is of type float64, and the domain declares integers"):
+            attempt()
+    postgres.execute("ALTER TABLE odd.people ALTER age TYPE bigint; INSERT INTO odd.people VALUES (2)")
+    table.ready()
+    assert counted(table, domain) == [1, 1]
+    table.close()
+
+
+def test_what_is_read_again_is_read_with_the_same_settings(postgres, postgres_url):
+    """The time zone, by which a view tells the day of a time."""
+    postgres.execute("CREATE VIEW odd.births AS SELECT (TIMESTAMPTZ '2020-01-01 23:30+00')::date AS day")
+    domain = Domain({"day": Categorical(["2020-01-01", "2020-01-02"])})
+    table = open_table(postgres_url + "&options=-c%20timezone%3DAsia/Tokyo", "odd.births", domain)
+    assert counted(table, domain) == [1, 0]
+    postgres.execute(DROP_CONNECTIONS)
+    assert counted(table, domain) == [1, 0]
+    table.close()
+
+
+def test_text_is_sent_in_the_encoding_that_the_server_is_told(postgres, postgres_url, monkeypatch):
+    """A database in LATIN1, whose clients are in LATIN1 by default, and a client that is told so by its environment."""
+    postgres.execute("DROP DATABASE IF EXISTS latin")
+    postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    latin_url = urlsplit(postgres_url)._replace(path="/latin").geturl()
+    domain = Domain({"city": Categorical(["Zürich", "Bern"])})
+    make = "CREATE TABLE cities (city text); INSERT INTO cities VALUES (%s), (%s), (%s)"
+    for url in (postgres_url, latin_url):
+        with psycopg.connect(url, autocommit=True, client_encoding="utf8", cursor_factory=psycopg.ClientCursor) as one:
+            one.execute("DROP TABLE IF EXISTS cities; " + make, ("Zürich", "Bern", "Zürich"))
+    for environment in (None, "LATIN1", "SQL_ASCII"):
+        if environment is not None:
+            monkeypatch.setenv("PGCLIENTENCODING", environment)
+        for url in (latin_url, postgres_url, postgres_url + "&client_encoding=LATIN1"):
+            table = open_table(url, "cities", domain)
+            assert counted(table, domain) == [2, 1], (environment, url)
+            table.close()
+    monkeypatch.delenv("PGCLIENTENCODING")
+    postgres.execute("DROP DATABASE latin")
+
+
+def test_a_table_may_be_called_as_the_codes_are(postgres, postgres_url):
+    """The name without its schema is that of the table that was there before."""
+    postgres.execute("CREATE TABLE odd.rows_within_domain AS SELECT 1 AS c0 FROM generate_series(1, 7)")
+    domain = Domain({"c0": Integer(1, 2)})
+    url = postgres_url + "&options=-c%20search_path%3Dodd"
+    table = open_table(url, "rows_within_domain", domain)
+    assert counted(table, domain) == [7, 0]
+    postgres.execute(DROP_CONNECTIONS)
+    assert counted(table, domain) == [7, 0]
+    table.close()
+
+
+def test_row_level_security_leaves_no_rows_out_in_silence(postgres, postgres_url):
+    """A user whom a policy binds is refused, of a table and of a view; one whom it does not bind reads all rows."""
+    postgres.execute("DO $$ BEGIN CREATE ROLE bound; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    postgres.execute("""GRANT USAGE ON SCHEMA odd TO bound;
+        CREATE TABLE odd.people AS SELECT age FROM generate_series(1, 2) age;
+        ALTER TABLE odd.people ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY few ON odd.people USING (age = 1);
+        GRANT SELECT ON odd.people TO bound;
+        CREATE VIEW odd.bound AS SELECT age FROM odd.people; ALTER VIEW odd.bound OWNER TO bound""")
+    domain = Domain({"age": Integer(1, 2)})
+    url = postgres_url + "&options=-c%20role%3Dbound"
+    for address, name in ((url, "odd.people"), (url, "odd.bound"), (postgres_url, "odd.bound")):
+        with pytest.raises(DataError, match=r"may not read all rows of the table.*BYPASSRLS"):
+            open_table(address, name, domain)
+    table = open_table(postgres_url, "odd.people", domain)
+    assert counted(table, domain) == [1, 1]
+    table.close()
+
+
+@pytest.mark.parametrize("kind", ["numeric(3, 5)", "regclass", "regproc[]", "money", "int4range"])
+def test_a_column_of_a_type_that_holds_no_attribute_is_in_nobodys_way(postgres, postgres_url, kind):
+    """Unless it is declared, and then its type is named."""
+    postgres.execute(f"CREATE TABLE odd.people (age integer, other {kind}); INSERT INTO odd.people VALUES (1)")
+    domain = Domain({"age": Integer(1, 2)})
+    table = open_table(postgres_url, "odd.people", domain)
+    assert counted(table, domain) == [1, 0]
+    table.close()
+    with pytest.raises(DataError, match="other: the column is of type "):
+        open_table(postgres_url, "odd.people", Domain({"other": Categorical(["1", "2"])}))
 
 
 def test_failures_of_the_server_tell_nothing_of_the_data(postgres, postgres_url):
@@ -127,18 +235,14 @@ def test_rows_are_coded_again_with_the_connection_or_the_table_fails_for_all(pos
     url = postgres_url + ("&" if "?" in postgres_url else "?") + "options=-c%20search_path%3Dodd%2Cpg_temp"
     table = open_table(url, "people", domain)
     assert counted(table, domain) == [1, 0]
-    drop = (
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE pid <> pg_backend_pid() AND datname = current_database()"
-    )
     postgres.execute("INSERT INTO odd.people VALUES (2), (2)")
     assert counted(table, domain) == [1, 0]
-    postgres.execute(drop)
+    postgres.execute(DROP_CONNECTIONS)
     assert counted(table, domain) == [1, 2]
     postgres.execute("DROP TABLE odd.people")
-    postgres.execute(drop)
+    postgres.execute(DROP_CONNECTIONS)
     for age in (1, 2):
-        with pytest.raises(DataError, match="PostgreSQL could not read the table"):
+        with pytest.raises(DataError, match="no table people"):
             table.measure([Statement("count", Condition.of(domain.query(age=age)))])
     table.close()
 

@@ -161,8 +161,11 @@ def test_a_closed_table_says_so_and_another_domain_is_refused(opener):
     table = opener(ROWS[:3], domain)
     with pytest.raises(DataError, match="another domain"):
         table.measure([Statement("count", Condition.of(other.query()))])
+    table.ready()
     table.close()
     table.close()
+    with pytest.raises(DataError, match="closed"):
+        table.ready()
     with pytest.raises(DataError, match="closed"):
         table.measure([Statement("count", Condition.of(domain.query()))])
 

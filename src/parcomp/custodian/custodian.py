@@ -409,6 +409,7 @@ class Custodian:
         with self._lock:
             if self._opened is None:
                 self._opened = _open_table(self.settings)
+            self._opened.ready()
             return self._opened
 
 

@@ -7,7 +7,7 @@ transaction fill a temporary table, so the source itself is read in one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ibis
@@ -15,8 +15,8 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import psycopg
 
-from parcomp.data.codes import code_rows
-from parcomp.data.columns import match_columns
+from parcomp.data.codes import CodedRows, code_rows
+from parcomp.data.columns import match_columns, read_type
 from parcomp.data.dialect import POSTGRES
 from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
 from parcomp.errors import DataError, one_line
@@ -24,16 +24,29 @@ from parcomp.model.domain import Domain
 
 __all__ = ["PostgresTable"]
 
+_PLACE = """
+SELECT c.oid, n.nspname, c.relname
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass(%s)
+"""
+
 _COLUMN_TYPES = """
 SELECT a.attname, t.typtype, pg_catalog.format_type(
     CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END,
     CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
 """
 
 _MAY_MAKE_TABLES = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')"
+
+# Literals are written for the second of these settings, and dates are compared as ISO writes them.  With the last,
+# policies that would leave rows out in silence are an error.
+_SETTINGS = """
+SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET DateStyle = 'ISO';
+SET row_security = off
+"""
 
 
 class PostgresTable(SqlTable):
@@ -41,26 +54,36 @@ class PostgresTable(SqlTable):
 
     def __init__(self, url: str, table: str, domain: Domain) -> None:
         self._url = url
-        self._connection = self._connect()
+        self._table = table
+        self._connection, rows = self._open(domain)
+        super().__init__(domain, rows, POSTGRES)
+
+    def _open(self, domain: Domain) -> tuple[psycopg.Connection[Any], CodedRows]:
+        """A connection, and how the rows of the table, whose columns are looked at, are coded."""
+        connection = self._connect()
         try:
-            backend = ibis.postgres.from_connection(self._connection)
-            types = self._column_types(backend, table)
+            backend = ibis.postgres.from_connection(connection)
+            oid, schema, name = _place(connection, self._table)
+            types = _column_types(connection, oid, backend.compiler.type_mapper.from_string)
             columns = match_columns(domain, types)
-            schema, name = split_name(table)
+            # With its schema, since the table of codes goes before another table of that name.
             source: ir.Table = ibis.table(types, name=name, database=schema)
             sql = backend.compile(source.select(**{f"x{index}": source[c.name] for index, c in enumerate(columns)}))
-            super().__init__(domain, code_rows(domain, columns, sql, POSTGRES), POSTGRES)
+            return connection, code_rows(domain, columns, sql, POSTGRES)
         except BaseException:
-            self._connection.close()
+            connection.close()
             raise
+
+    def _open_again(self) -> None:
+        # What the codes are called depends on the domain alone, so a query that was written before holds.
+        self._connection, self._rows = self._open(self.domain)
+        self._code_rows()
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            connection = psycopg.connect(self._url, autocommit=True)
-            # Literals are written for the second of these settings, and dates are compared as ISO writes them.
-            connection.execute(
-                "SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET DateStyle = 'ISO'"
-            )
+            # SQL is sent as UTF-8, whatever the encoding of the database or of this process's environment.
+            connection = psycopg.connect(self._url, autocommit=True, client_encoding="utf8")
+            connection.execute(_SETTINGS)
         except psycopg.ProgrammingError:
             # Its text repeats the address, password and all.
             raise DataError("the address of the PostgreSQL server is not well formed") from None
@@ -68,24 +91,6 @@ class PostgresTable(SqlTable):
             reason = one_line(" ".join(str(error).split()))[:200]
             raise DataError(f"the PostgreSQL server cannot be reached ({reason})") from None
         return connection
-
-    def _column_types(self, backend: Any, table: str) -> dict[str, dt.DataType]:
-        """The types of the columns; an enumeration is a string, and a domain type what it is made of."""
-        schema, name = split_name(table)
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part is not None)
-        try:
-            rows = self._connection.execute(_COLUMN_TYPES, (quoted,)).fetchall()
-        except psycopg.Error:
-            rows = []
-        if not rows:
-            raise DataError(
-                f"the database has no table {one_line(table)} that its user may see; names are case-sensitive"
-            )
-        read_type = backend.compiler.type_mapper.from_string
-        return {
-            column: dt.string if category == "e" else _UNREAD if kind == "money" else read_type(kind)
-            for column, category, kind in rows
-        }
 
     def _code_rows(self) -> None:
         types = (f"{name} {POSTGRES.integer_type(bound)} NOT NULL" for name, bound in self._rows.bounds.items())
@@ -101,6 +106,12 @@ class PostgresTable(SqlTable):
             self._connection.execute(fill.encode())
             # Measuring reads nothing else, and no other table of that name.
             self._connection.execute("SET search_path = pg_temp")
+        except psycopg.errors.InsufficientPrivilege:
+            self._connection.close()
+            raise DataError(
+                "the user of the PostgreSQL database may not read all rows of the table: grant SELECT on what it "
+                "reads, and where row-level security is on, take a user whom it does not bind (BYPASSRLS)"
+            ) from None
         except BaseException:
             # A connection that is open has all rows.
             self._connection.close()
@@ -113,12 +124,40 @@ class PostgresTable(SqlTable):
             # Counting changes nothing, so it may be tried again where the server has dropped the connection.
             if not self._connection.closed:
                 raise
-            self._connection = self._connect()
-            self._code_rows()
+            self._open_again()
             return list(self._connection.execute(sql.encode()).fetchall())
+
+    def _make_ready(self) -> None:
+        try:
+            self._connection.execute(f"SELECT FROM {CODED_ROWS} LIMIT 1")
+        except psycopg.Error:
+            self._connection.close()
+            self._open_again()
 
     def _disconnect(self) -> None:
         self._connection.close()
+
+
+def _place(connection: psycopg.Connection[Any], table: str) -> tuple[int, str, str]:
+    """Which table it is, its schema and its name."""
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in split_name(table) if part is not None)
+    try:
+        place: tuple[int, str, str] | None = connection.execute(_PLACE, (quoted,)).fetchone()
+    except psycopg.Error:
+        place = None
+    if place is None:
+        raise DataError(f"the database has no table {one_line(table)} that its user may see; names are case-sensitive")
+    return place
+
+
+def _column_types(
+    connection: psycopg.Connection[Any], oid: int, reader: Callable[[str], dt.DataType]
+) -> dict[str, dt.DataType]:
+    """The types of the columns; an enumeration is a string, and a domain type what it is made of."""
+    return {
+        column: dt.string if category == "e" else _UNREAD if kind == "money" else read_type(reader, kind)
+        for column, category, kind in connection.execute(_COLUMN_TYPES, (oid,)).fetchall()
+    }
 
 
 _UNREAD = dt.Unknown(raw_type="money")

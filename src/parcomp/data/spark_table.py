@@ -63,6 +63,9 @@ class SparkTable(SqlTable):
         self._session.sql(self._rows.sql).localCheckpoint(eager=True).createOrReplaceTempView(CODED_ROWS)
         self._session.catalog.dropTempView(_SOURCE)
 
+    def _make_ready(self) -> None:
+        """Nothing to do: what executors have lost is not read again, and whether it is all there takes a full scan."""
+
     def _run(self, sql: str) -> Sequence[Sequence[Any]]:
         return list(self._session.sql(sql).collect())
 

@@ -43,6 +43,13 @@ class SqlTable(ABC):
         with self._telling_nothing():
             self._code_rows()
 
+    def ready(self) -> None:
+        """Make sure that the table can be measured."""
+        with self._lock:
+            self._check_open()
+            with self._telling_nothing():
+                self._make_ready()
+
     def measure(self, statements: Sequence[Statement]) -> list[list[list[int]]]:
         """For each statement and each of its aggregates one number for each group."""
         for statement in statements:
@@ -51,8 +58,7 @@ class SqlTable(ABC):
         numbers = []
         for batch in batches(statements, self._rows, self._dialect):
             with self._lock:
-                if self._closed:
-                    raise DataError("the table is closed; open it again")
+                self._check_open()
                 with self._telling_nothing():
                     result = self._run(batch.sql(CODED_ROWS))
             numbers += batch.read(result)
@@ -69,6 +75,10 @@ class SqlTable(ABC):
                 self._closed = True
                 self._disconnect()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DataError("the table is closed; open it again")
+
     @contextmanager
     def _telling_nothing(self) -> Iterator[None]:
         """An error of the engine becomes one that is the same for all rows: the engine's may quote one of them."""
@@ -82,6 +92,10 @@ class SqlTable(ABC):
     @abstractmethod
     def _code_rows(self) -> None:
         """Make the table ``CODED_ROWS`` of all rows within the domain, completely before returning."""
+
+    @abstractmethod
+    def _make_ready(self) -> None:
+        """Open the table again if ``CODED_ROWS`` was lost."""
 
     @abstractmethod
     def _run(self, sql: str) -> Sequence[Sequence[Any]]:

@@ -23,6 +23,12 @@ __all__ = ["Table", "open_table"]
 class Table(Protocol):
     """A table of one domain that is measured exactly, from any thread."""
 
+    def ready(self) -> None:
+        """Make sure that the table can be measured, opening it again if the connection was lost.
+
+        It is called before anything is charged, so that what keeps the table from being read costs nothing.
+        """
+
     def measure(self, statements: Sequence[Statement]) -> list[list[list[int]]]:
         """For each statement and each of its aggregates one number for each group, in the order of ``group_codes()``.
 
