@@ -135,6 +135,8 @@ def test_text_is_sent_in_the_encoding_that_the_server_is_told(postgres, postgres
             table = open_table(url, "cities", domain)
             assert counted(table, domain) == [2, 1], (environment, url)
             table.close()
+    with pytest.raises(DataError, match="text that the encoding of the PostgreSQL database cannot hold"):
+        open_table(latin_url, "cities", Domain({"city": Categorical(["Zürich", "Łódź"])}))
     monkeypatch.delenv("PGCLIENTENCODING")
     postgres.execute("DROP DATABASE latin")
 

@@ -106,6 +106,12 @@ class PostgresTable(SqlTable):
             self._connection.execute(fill.encode())
             # Measuring reads nothing else, and no other table of that name.
             self._connection.execute("SET search_path = pg_temp")
+        except psycopg.errors.UntranslatableCharacter:
+            self._connection.close()
+            raise DataError(
+                "the domain declares, or a view makes, text that the encoding of the PostgreSQL database cannot hold; "
+                "leave it out"
+            ) from None
         except psycopg.errors.InsufficientPrivilege:
             self._connection.close()
             raise DataError(
