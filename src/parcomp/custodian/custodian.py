@@ -405,12 +405,14 @@ class Custodian:
             self._books.enter(charges)
 
     def _table(self) -> Table:
-        """The table, which is opened before anything is charged."""
+        """The table, which is opened, or seen to be still there, before anything is charged."""
         with self._lock:
             if self._opened is None:
                 self._opened = _open_table(self.settings)
-            self._opened.ready()
-            return self._opened
+            table = self._opened
+        # It may have to wait for another thread that measures, and the books need not.
+        table.ready()
+        return table
 
 
 def _open_table(settings: Settings) -> Table:
