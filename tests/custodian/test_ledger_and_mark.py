@@ -168,8 +168,10 @@ def test_an_answer_is_not_drawn_a_second_time_by_a_custodian_that_goes_on(tmp_pa
         assert (first.charge, first.cost) == (1, 0)
         restore(tmp_path / "copy.db", tmp_path / "ledger.db")
         for use in (custodian.ask, custodian.quote):
-            with pytest.raises(LedgerError, match="rolled back"):
-                use(WOMEN, epsilon="0.1")
+            for sql in (WOMEN, MEN):
+                with pytest.raises(LedgerError, match="rolled back"):
+                    use(sql, epsilon="0.1")
+        assert len(custodian.charges()) == 1
 
 
 def test_what_was_seen_is_marked_whoever_charged_it(tmp_path):

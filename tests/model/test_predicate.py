@@ -159,3 +159,19 @@ def test_codes_outside_the_attribute_are_an_error(codes: list[int]) -> None:
 
 def test_same_codes_of_attributes_of_different_size_differ() -> None:
     assert Predicate.from_codes(10, [1]) != Predicate.from_codes(11, [1])
+
+
+def test_predicates_of_long_runs_meet_as_sets_do() -> None:
+    """All pairs of unions of six stretches, of which each is much longer than a word."""
+    blocks = [range(start, start + 500) for start in range(0, 3000, 500)]
+    unions = [[block for bit, block in enumerate(blocks) if chosen >> bit & 1] for chosen in range(64)]
+    predicates = [Predicate.from_runs(3000, [(one.start, one.stop) for one in union]) for union in unions]
+    assert all(predicate.edges is not None for predicate in predicates)
+    for one, first in zip(predicates, unions, strict=True):
+        for other, second in zip(predicates, unions, strict=True):
+            shared = [block for block in first if block in second]
+            assert [range(*run) for run in (one & other).runs()] == [
+                range(*run) for run in Predicate.from_runs(3000, [(b.start, b.stop) for b in shared]).runs()
+            ]
+            assert (one & other).count == 500 * len(shared)
+            assert one.isdisjoint(other) == (not shared)
