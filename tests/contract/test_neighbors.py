@@ -150,7 +150,7 @@ def test_a_row_more_in_a_large_csv_file(tmp_path, newline, added):
     assert path.stat().st_size > 9e6
 
 
-@pytest.mark.parametrize("added", [60, *SOAK])
+@pytest.mark.parametrize("added", [200, *SOAK])
 def test_a_row_more_in_a_parquet_file_of_several_row_groups(tmp_path, added):
     draw = random.Random(4)
     rows = [random_row(draw, 100) for _ in range(20_000)]
