@@ -10,6 +10,7 @@ import pytest
 
 from parcomp.custodian import Custodian
 from parcomp.errors import DataError
+from tests.contract.ledger_places import fresh_database
 from tests.custodians import write_custodian
 
 PREDICATES = 40
@@ -36,9 +37,8 @@ class PostgreSQL:
     """The same in a server."""
 
     def __init__(self, tmp_path, request):
-        self.url = request.getfixturevalue("postgres_url")
+        self.url = fresh_database(request.getfixturevalue("postgres_url"))
         self.source = f'source = "{self.url}"\ntable = "people"'
-        self.run("DROP VIEW IF EXISTS people", "DROP TABLE IF EXISTS texts")
 
     def run(self, *statements):
         with psycopg.connect(self.url, autocommit=True) as connection:
