@@ -69,5 +69,5 @@ def open_custodian(directory: Path, **settings: Any) -> Custodian:
 
 
 def load_settings(directory: Path, **settings: Any) -> Settings:
-    """The settings of a custodian that was written but not opened."""
-    return Settings.load(write_custodian(directory, **settings))
+    """The settings of a custodian that was written, without a ledger."""
+    return Settings.load(write_custodian(directory, init=False, **settings))

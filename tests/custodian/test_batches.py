@@ -72,21 +72,26 @@ def factor_of(measure, rows):
     return rows if measure == "pure" else rows * rows
 
 
+def settings_of(directory, batch, measure, neighbours, rows):
+    """Settings without rows, under which any of the random batches has budget enough."""
+    return load_settings(
+        directory,
+        rows=[],
+        domain=batch.domain,
+        measure=measure,
+        budget="100",
+        neighbours=neighbours,
+        rows_per_person=rows,
+    )
+
+
 @pytest.mark.parametrize(("measure", "neighbours", "rows"), SETTINGS)
 def test_no_batch_discloses_more_than_its_budget(tmp_path, measure, neighbours, rows):
     """By brute force over all rows, in whole units; and hardly less, so that nothing is wasted."""
     draw = random.Random(f"{measure} {neighbours} {rows}")
     for number in range(8):
         batch = RandomBatch(draw)
-        settings = load_settings(
-            tmp_path / str(number),
-            rows=[],
-            domain=batch.domain,
-            measure=measure,
-            budget="100",
-            neighbours=neighbours,
-            rows_per_person=rows,
-        )
+        settings = settings_of(tmp_path / str(number), batch, measure, neighbours, rows)
         budget = round(10 ** draw.uniform(-2, 1.5), 9)
         asked = read_request(settings, "", batch.sql, Costs(budget=str(budget)))
         whole = settings.measure.budget_down(str(budget))
@@ -131,15 +136,7 @@ def test_budgets_of_a_few_units_are_kept_or_refused(tmp_path):
     for number in range(150):
         measure, neighbours, rows = SETTINGS[number % len(SETTINGS)]
         batch = RandomBatch(draw)
-        settings = load_settings(
-            tmp_path / str(number),
-            rows=[],
-            domain=batch.domain,
-            measure=measure,
-            budget="100",
-            neighbours=neighbours,
-            rows_per_person=rows,
-        )
+        settings = settings_of(tmp_path / str(number), batch, measure, neighbours, rows)
         few = draw.randint(1, 60) * factor_of(measure, rows)
         budget = f"{few * 1e-9:.9f}" if measure != "gdp" else f"{max(32e-6, few**0.5 * 31.63e-6):.9f}"
         try:

@@ -166,6 +166,16 @@ def test_max_has_the_worst_error_of_uniform_and_leaves_nothing_to_raise(source):
             assert replace(one, weights=raised.tolist()).truth() > answer.budget_units
 
 
+def test_importance_beyond_what_floating_point_tells_apart_is_an_error():
+    """Up to a factor of 10¹² the plan is made; beyond, the error says so."""
+    domain = pc.Domain({"a": pc.Integer(0, 9)})
+    workload = pc.Workload(domain, [domain.query(a=[0, 1]), domain.query(a=[1, 2]), domain.query(a=5)])
+    assert plan(workload, 1, importance=[1e-6, 1, 1e6]).loss <= 1
+    for importance in ([1e-7, 1, 1e6], [1e-300, 1, 1e300]):
+        with pytest.raises(WorkloadError, match="differ in importance by a factor of 1,000,000,000,000 at most"):
+            plan(workload, 1, importance=importance)
+
+
 def test_importance_moves_budget_to_what_matters():
     """Two equal queries share by the root of their importance under Laplace noise."""
     domain = pc.Domain({"a": pc.Categorical(["x", "y"])})
