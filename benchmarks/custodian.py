@@ -21,7 +21,7 @@ from parcomp.ledger.store import create_ledger
 from parcomp.model.condition import Condition
 from parcomp.model.query import Query
 from parcomp.model.statement import Statement
-from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.live.live_overlap import LiveOverlap
 
 __all__ = ["custodian"]
 

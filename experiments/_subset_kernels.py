@@ -13,14 +13,15 @@ Predicate ``n`` has ``sizes[n]``, ``counts[n]`` and the key ``key_of(seed, n)``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from parcomp.jit import inlined, kernel
 
 __all__ = ["accepting", "flags", "overlapping", "permute", "shared_codes", "unpermute"]
 
 _ROUNDS = 6
 
 
-@njit(inline="always", cache=True)
+@inlined
 def _mix(word):  # type: ignore[no-untyped-def]
     """The finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,13 +29,13 @@ def _mix(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> np.uint64(31))
 
 
-@njit(inline="always", cache=True)
+@inlined
 def key_of(seed, number):  # type: ignore[no-untyped-def]
     """The key of predicate ``number``."""
     return _mix(_mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)) + np.uint64(number))
 
 
-@njit(inline="always", cache=True)
+@inlined
 def _base_of(size):  # type: ignore[no-untyped-def]
     """The least number whose square is at least ``size``."""
     base = np.uint64(np.sqrt(np.float64(size)))
@@ -43,14 +44,14 @@ def _base_of(size):  # type: ignore[no-untyped-def]
     return base
 
 
-@njit(inline="always", cache=True)
+@inlined
 def _shift(digit, key, turn, base):  # type: ignore[no-untyped-def]
     """By how much a round moves one digit, given the other."""
     word = _mix(key + (np.uint64(turn) << np.uint64(32)) + digit + np.uint64(1))
     return ((word >> np.uint64(32)) * base) >> np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def permute(value, key, size, base):  # type: ignore[no-untyped-def]
     """Where the permutation takes ``value``; all arguments are uint64."""
     while True:
@@ -65,7 +66,7 @@ def permute(value, key, size, base):  # type: ignore[no-untyped-def]
             return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unpermute(value, key, size, base):  # type: ignore[no-untyped-def]
     """What the permutation takes to ``value``; all arguments are uint64."""
     while True:
@@ -80,7 +81,7 @@ def unpermute(value, key, size, base):  # type: ignore[no-untyped-def]
             return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def flags(seed, numbers, counts, size):  # type: ignore[no-untyped-def]
     """Some predicates over ``size`` values, one boolean for each value."""
     base, values = _base_of(size), np.uint64(size)
@@ -97,7 +98,7 @@ def flags(seed, numbers, counts, size):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def accepting(seed, numbers, codes, counts, sizes):  # type: ignore[no-untyped-def]
     """Whether predicate ``numbers[i]`` accepts ``codes[i]``."""
     found = np.empty(len(numbers), np.bool_)
@@ -108,7 +109,7 @@ def accepting(seed, numbers, codes, counts, sizes):  # type: ignore[no-untyped-d
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def overlapping(seed, first, second, counts, sizes):  # type: ignore[no-untyped-def]
     """Whether predicates ``first[i]`` and ``second[i]`` of one attribute share a value."""
     found = np.empty(len(first), np.bool_)
@@ -131,7 +132,7 @@ def overlapping(seed, first, second, counts, sizes):  # type: ignore[no-untyped-
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_codes(seed, numbers, start, counts, sizes):  # type: ignore[no-untyped-def]
     """A code that all predicates ``numbers[start[i]:start[i + 1]]`` of one attribute accept; -1 if there is none."""
     codes = np.full(len(start) - 1, -1, np.int64)

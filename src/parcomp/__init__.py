@@ -26,10 +26,10 @@ from parcomp.model.workload import Workload
 from parcomp.model.workload_file import register_workload_format
 
 if TYPE_CHECKING:
+    from parcomp.certificate.checker import verify
     from parcomp.custodian import Custodian
-    from parcomp.overlap.bounds import chromatic_number, clique_number
+    from parcomp.graph.numbers import chromatic_number, clique_number
     from parcomp.overlap.maximum import max_overlap
-    from parcomp.overlap.verify import verify
     from parcomp.planning.plan import plan
     from parcomp.privacy.loss import privacy_loss
 
@@ -55,12 +55,12 @@ __all__ = [
 # These pull in numba, and the custodian databases, which take longer to import than most workloads take to solve.
 _LAZY = {
     "Custodian": "parcomp.custodian",
-    "chromatic_number": "parcomp.overlap.bounds",
-    "clique_number": "parcomp.overlap.bounds",
+    "chromatic_number": "parcomp.graph.numbers",
+    "clique_number": "parcomp.graph.numbers",
     "max_overlap": "parcomp.overlap.maximum",
     "plan": "parcomp.planning.plan",
     "privacy_loss": "parcomp.privacy.loss",
-    "verify": "parcomp.overlap.verify",
+    "verify": "parcomp.certificate.checker",
 }
 
 register_workload_format(".sql", "parcomp.sql.workload_file:load_sql_workload")

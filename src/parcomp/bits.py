@@ -1,20 +1,22 @@
-"""Bit tricks on 64-bit words for the numba kernels.
+"""Sets of small integers as words of bits, and bit tricks on words for kernels.
 
-Sets of small integers are packed into ``uint64`` words: element ``i`` is bit ``i & 63`` of word ``i >> 6``.
-Bits beyond the last element are zero in every array of this project.
+Element ``i`` of a set is bit ``i & 63`` of word ``i >> 6``.  Bits beyond the last element are zero in every array of
+this project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+import numpy.typing as npt
 
-__all__ = ["lowest_bit", "popcount", "word_count"]
+from parcomp.jit import inlined, intrinsic
+
+__all__ = ["lowest_bit", "pack_bits", "popcount", "unpack_bits", "word_count", "xorshift"]
+
+Flags = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
 
 
 def word_count(size: int) -> int:
@@ -22,29 +24,48 @@ def word_count(size: int) -> int:
     return (size + 63) >> 6
 
 
+def pack_bits(flags: Flags) -> Words:
+    """Pack booleans into words along the last axis."""
+    packed = np.zeros((*flags.shape[:-1], 8 * word_count(flags.shape[-1])), np.uint8)
+    packed[..., : (flags.shape[-1] + 7) >> 3] = np.packbits(flags, axis=-1, bitorder="little")
+    return packed.view(np.uint64)
+
+
+def unpack_bits(words: Words, size: int) -> Flags:
+    """The first ``size`` bits of the words, along the last axis, as booleans."""
+    return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little", count=size).view(np.bool_)
+
+
 @intrinsic
-def _ctpop(typingctx: Any, word: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ARG001
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
+def _ctpop(typing: Any, word: Any) -> Any:  # noqa: ARG001
+    return word(word), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])  # noqa: ARG005
 
 
 @intrinsic
-def _cttz(typingctx: Any, word: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ARG001
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+def _cttz(typing: Any, word: Any) -> Any:  # noqa: ARG001
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        from llvmlite import ir  # noqa: PLC0415  runs only where numba compiles, and loads slowly
 
-    return types.uint64(types.uint64), codegen
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return word(word), code
 
 
-@njit(inline="always", cache=True)
-def popcount(word):  # type: ignore[no-untyped-def]
+@inlined
+def popcount(word: Any) -> Any:
     """The number of ones in a word."""
     return np.int64(_ctpop(np.uint64(word)))
 
 
-@njit(inline="always", cache=True)
-def lowest_bit(word):  # type: ignore[no-untyped-def]
+@inlined
+def lowest_bit(word: Any) -> Any:
     """The index of the lowest one in a word; 64 for zero."""
     return np.int64(_cttz(np.uint64(word)))
+
+
+@inlined
+def xorshift(word: Any) -> Any:
+    """The number after ``word``, which is not 0, in the sequence of a xorshift generator (Marsaglia 2003)."""
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    return word ^ (word << np.uint64(17))

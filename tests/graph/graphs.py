@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.graph.query_graph import QueryGraph, pack_sets
+from parcomp.bits import pack_bits
+from parcomp.graph.query_graph import QueryGraph
 from parcomp.model.compiled import CompiledWorkload
 
 __all__ = [
@@ -38,7 +39,7 @@ def compile_sets(sizes, queries, weights=None):
         for values in masks:
             bits = np.zeros((1, sizes[attribute]), np.bool_)
             bits[0, list(values)] = True
-            words.extend(pack_sets(bits)[0])
+            words.extend(pack_bits(bits[0]))
             offset.append(len(words))
             owner.append(attribute)
     return CompiledWorkload(
@@ -102,7 +103,7 @@ def edges_of(graph):
 def random_graph(draw, size, density, heaviest=1):
     """A random graph whose weights are uniform in ``1 … heaviest``."""
     upper = np.triu(draw.random((size, size)) < density, 1)
-    return QueryGraph(pack_sets(upper | upper.T), draw.integers(1, heaviest + 1, size))
+    return QueryGraph(pack_bits(upper | upper.T), draw.integers(1, heaviest + 1, size))
 
 
 def heaviest_clique(graph):

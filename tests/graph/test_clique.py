@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcomp.bits import pack_bits
 from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import clique
 from parcomp.graph.clique import CliqueSearch, clique_number
-from parcomp.graph.query_graph import QueryGraph, build_query_graph, pack_sets
+from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
 from tests.wide_workloads import random_wide
 
@@ -211,7 +212,7 @@ def test_multipartite_graphs_of_several_words(heaviest, helped, monkeypatch):
     for _ in range(5):
         part = draw.integers(0, 120, int(draw.integers(260, 301)))
         weights = draw.integers(1, heaviest + 1, len(part))
-        graph = QueryGraph(pack_sets(part[:, None] != part[None, :]), weights)
+        graph = QueryGraph(pack_bits(part[:, None] != part[None, :]), weights)
         result = clique_number(graph)
         assert result.lower == result.upper == sum(int(weights[part == p].max()) for p in np.unique(part))
         assert_clique(graph, result)
@@ -237,7 +238,7 @@ def test_what_is_peeled_off_is_independent_over_all_words(count):
         graph = random_graph(draw, count, density, 9)
         adjacent = np.unpackbits(graph.adjacency.view(np.uint8), axis=1, bitorder="little", count=count).astype(bool)
         residual, taken = graph.weights.copy(), np.zeros(count, np.int64)
-        rest = pack_sets(np.ones((1, count), np.bool_))[0]
+        rest = pack_bits(np.ones(count, np.bool_))
         while rest.any():
             left = np.unpackbits(rest.view(np.uint8), bitorder="little", count=count).astype(bool)
             before = residual.copy()

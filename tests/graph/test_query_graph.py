@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcomp.bits import pack_bits
 from parcomp.errors import ParcompError, SizeError
 from parcomp.graph import _query_graph_kernels as kernels
 from parcomp.graph import query_graph
@@ -83,7 +84,7 @@ def test_each_way_of_striking_agrees(way, slice_, monkeypatch):
         masks = attribute.fetch(np.arange(attribute.mask_count))
         first, last = np.empty(len(masks), np.int64), np.empty(len(masks), np.int64)
         kernels.mask_spans(masks, first, last)
-        members, everyone = attribute.queries, query_graph.pack_sets(np.ones((1, 150), np.bool_))[0]
+        members, everyone = attribute.queries, pack_bits(np.ones(150, np.bool_))
         if way == "strike_by_pair":
             slices = query_graph.strike_by_pair(adjacency, members, everyone, attribute.masks, masks, first, last)
         elif way == "strike_by_mask":

@@ -21,7 +21,7 @@ from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, Entry, chain
 from parcomp.model.condition import Condition
 from parcomp.model.statement import Statement
-from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP, Measure
 from parcomp.privacy.overlap_units import OverlapUnits
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from parcomp.bits import pack_bits
 from parcomp.costs import Cost
 from parcomp.errors import SizeError, WorkloadError
 from parcomp.model import compile as compile_module
 from parcomp.model.attribute import Categorical, Integer
-from parcomp.model.compile import Compilation, compile_workload, pack_masks
+from parcomp.model.compile import Compilation, compile_workload
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
 from tests.property.strategies import many, tiny_workloads, workloads
@@ -80,7 +81,7 @@ def test_maximum_overlap_and_weights_are_those_of_the_workload(workload: Workloa
     assert compilation.unit == (gcd(*kept) if kept else 1)
     best = max(sum(units[i] for i in members) for members in overlaps(workload).values())
     row, members = max(compiled_overlaps(compilation).items(), key=lambda item: sum(units[i] for i in item[1]))
-    assert int(compiled.weights[compiled.members(np.array(row, np.int32))].sum()) * compilation.unit == best
+    assert compiled.weigh(np.array(row, np.int32)) * compilation.unit == best
     witness = workload.domain.row(compilation.row_codes(np.array(row, np.int32)))
     assert {position for position, query in enumerate(workload) if query.covers(witness)} == members
 
@@ -201,7 +202,7 @@ def test_masks_beyond_memory_are_an_error(merge_limit: int, monkeypatch: pytest.
 @pytest.mark.parametrize("size", [1, 7, 8, 63, 64, 65, 200])
 def test_bits_are_packed_lowest_first(size: int) -> None:
     flags = np.random.default_rng(size).random((5, size)) < 0.5
-    packed = pack_masks(flags)
+    packed = pack_bits(flags)
     assert packed.shape == (5, (size + 63) // 64)
     for row, words in zip(flags, packed, strict=True):
         number = sum(int(word) << (64 * position) for position, word in enumerate(words))

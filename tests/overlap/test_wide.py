@@ -17,23 +17,23 @@ from parcomp.costs import MAX_UNITS, Cost
 from parcomp.errors import CertificateError
 from parcomp.graph.query_graph import build_query_graph
 from parcomp.model.compile import compile_workload
-from parcomp.overlap.box_search import BoxSearch
+from parcomp.overlap.box.box_search import BoxSearch
+from parcomp.overlap.cover.groups import group_bound
+from parcomp.overlap.cover.helly import overlap_is_clique
 from parcomp.overlap.engine import Engine
-from parcomp.overlap.enumeration import heaviest_row
 from parcomp.overlap.graph_search import GraphSearch
-from parcomp.overlap.group_cover import group_bound
-from parcomp.overlap.helly import overlap_is_clique
-from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.overlap.reduce import Rule, reduce
 from parcomp.overlap.reduce.split import split_by_overlap
 from parcomp.overlap.reduce.values import drop_dominated_values
-from parcomp.overlap.row_search import RowSearch
+from parcomp.overlap.rows.enumeration import heaviest_row
+from parcomp.overlap.rows.ranges import sweep
+from parcomp.overlap.rows.row_search import RowSearch
 from parcomp.overlap.search import Strategy
-from parcomp.overlap.sparse import solve_sparse
-from parcomp.overlap.splitting import split
-from parcomp.overlap.sweep import sweep
-from parcomp.overlap.value_proof import prove_upper
-from parcomp.overlap.value_search import ValueSearch
+from parcomp.overlap.sparse.clique_search import solve_sparse
+from parcomp.overlap.value.proof import prove_upper
+from parcomp.overlap.value.splitting import split
+from parcomp.overlap.value.value_search import ValueSearch
 from tests.overlap.compiled_workloads import compile_values
 from tests.wide_workloads import SHAPES, Wide, random_wide
 

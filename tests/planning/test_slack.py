@@ -8,7 +8,7 @@ import pytest
 
 import parcomp as pc
 from experiments.workloads import uniform_workload
-from parcomp.overlap.brute_force import brute_force
+from parcomp.overlap.rows.every_row import brute_force
 from parcomp.planning import slack
 from parcomp.planning.problem import allocation_problem
 from parcomp.planning.slack import raise_costs, within_coverage

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from parcomp.overlap.bounds import chromatic_number, clique_number
+from parcomp.graph.numbers import chromatic_number, clique_number
 from tests.random_workloads import random_judged
 
 CHUNKS, PER_CHUNK = 20, 500

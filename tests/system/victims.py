@@ -23,7 +23,7 @@ from parcomp.data.csv_text import CsvFile
 from parcomp.errors import RefusedError
 from parcomp.noise.mechanism import Mechanism
 from parcomp.noise.sampler import add_noise
-from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.sql.parse import parse_statement
 
 ASKS = 2

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from parcomp.certificate.checker import load_certificate
+from parcomp.certificate.checker import verify as check
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
-from parcomp.overlap.verify import load_certificate
-from parcomp.overlap.verify import verify as check
 
 __all__ = ["verify"]
 

@@ -7,9 +7,11 @@ kept, in the slot of that number: of slot ``s``, ``counts[s]`` fields have ended
 the field that has not ended among them.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
-from numba import njit
+from parcomp.jit import kernel
 
 __all__ = [
     "COLUMN",
@@ -44,8 +46,8 @@ SOUND, NOT_UTF8, NUL, STRAY_QUOTE, AFTER_CLOSING_QUOTE, STRAY_RETURN, MIXED_NEWL
 """Problems."""
 
 
-@njit(cache=True, nogil=True)
-def split_fields(chunk, start, slots, most_rows, state, data, ends, present, counts, used):  # type: ignore[no-untyped-def]
+@kernel
+def split_fields(chunk, start, slots, most_rows, state, data, ends, present, counts, used):
     """Go through ``chunk`` from ``start`` on; return where it stopped.
 
     That is at the end of the chunk, after the row with which there are ``most_rows``, or at a byte that cannot stand

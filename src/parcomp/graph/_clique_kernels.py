@@ -4,12 +4,14 @@ Invariants shared by all of them: ``adjacency`` is ``uint64[n, words]``, symmetr
 beyond ``n``; ``weights`` is ``int64[n]``, positive.  Only integers enter a bound.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parcomp.bits import lowest_bit, popcount
+from parcomp.jit import kernel
 
 __all__ = ["expand", "open_branch", "search"]
 
@@ -18,8 +20,8 @@ ABSORB_FACTOR = 16
 ABSORB_BASE = 1 << 12
 
 
-@njit(cache=True, nogil=True)
-def _peel_once(adjacency, rest, queue, residual, taken, room):  # type: ignore[no-untyped-def]
+@kernel
+def _peel_once(adjacency, rest, queue, residual, taken, room):
     """Choose a maximal independent set of ``rest`` into ``taken`` and subtract at most ``room`` from its residuals.
 
     Exhausted vertices leave ``rest``.  Returns the number chosen and what was subtracted.
@@ -46,8 +48,8 @@ def _peel_once(adjacency, rest, queue, residual, taken, room):  # type: ignore[n
     return count, least
 
 
-@njit(cache=True, nogil=True)
-def _first_excluder(adjacency, x, units, count):  # type: ignore[no-untyped-def]
+@kernel
+def _first_excluder(adjacency, x, units, count):
     """The first of the forced vertices ``units[:count, 1]`` that is not adjacent to ``x``; there is one."""
     for i in range(count):
         u = units[i, 1]
@@ -56,8 +58,8 @@ def _first_excluder(adjacency, x, units, count):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
-def _refute(adjacency, v, sets, available, count, possible, units):  # type: ignore[no-untyped-def]
+@kernel
+def _refute(adjacency, v, sets, available, count, possible, units):
     """Find sets that no clique holding ``v`` meets all of, by unit propagation; return the last of them, or -1.
 
     ``possible`` shrinks to the vertices that a clique can hold which contains ``v`` and meets the sets looked at.  A
@@ -129,8 +131,8 @@ def _refute(adjacency, v, sets, available, count, possible, units):  # type: ign
         s = units[at, 0]
 
 
-@njit(cache=True, nogil=True)
-def _absorb(adjacency, v, residual, sets, available, count, possible, units):  # type: ignore[no-untyped-def]
+@kernel
+def _absorb(adjacency, v, residual, sets, available, count, possible, units):
     """Whether the residual weight of ``v`` comes for free on top of the peeled sets, and the work done.
 
     If no clique meets {v} and each of k sets at once, it collects at most k·d from the k + 1 of them when each counts
@@ -160,8 +162,8 @@ def _absorb(adjacency, v, residual, sets, available, count, possible, units):  #
     return True, work
 
 
-@njit(cache=True, nogil=True)
-def expand(adjacency, weights, candidates, target, branch_vertex, branch_bound, begin, scratch):  # type: ignore[no-untyped-def]
+@kernel
+def expand(adjacency, weights, candidates, target, branch_vertex, branch_bound, begin, scratch):
     """Split ``candidates`` into vertices that together allow no clique above ``target`` and vertices to branch on.
 
     The latter are written to ``branch_vertex[begin:end]``, ascending, with ``branch_bound``, ascending too; returns
@@ -228,10 +230,8 @@ def expand(adjacency, weights, candidates, target, branch_vertex, branch_bound, 
     return end, work
 
 
-@njit(cache=True, nogil=True)
-def open_branch(  # type: ignore[no-untyped-def]
-    adjacency, weights, settled, branch_vertex, position, lower, spare_vertex, spare_bound, scratch, room
-):
+@kernel
+def open_branch(adjacency, weights, settled, branch_vertex, position, lower, spare_vertex, spare_bound, scratch, room):
     """Go up the root's branches from ``position`` to one that its own bound does not close, or past the last.
 
     ``settled`` holds the vertices among which no clique is heavier than ``lower``; branches that are closed join it.
@@ -256,8 +256,8 @@ def open_branch(  # type: ignore[no-untyped-def]
     return position, False
 
 
-@njit(cache=True, nogil=True)
-def search(  # type: ignore[no-untyped-def]
+@kernel
+def search(
     adjacency,
     weights,
     branch_vertex,

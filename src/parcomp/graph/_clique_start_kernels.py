@@ -3,18 +3,20 @@
 ``adjacency`` is packed, ``uint64[n, words]``, symmetric with an empty diagonal; ``weights`` are positive.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parcomp.bits import lowest_bit
+from parcomp.jit import kernel
 
 __all__ = ["core", "degeneracy_order", "induced", "local_search"]
 
 
-@njit(cache=True, nogil=True)
-def induced(adjacency, chosen):  # type: ignore[no-untyped-def]
+@kernel
+def induced(adjacency, chosen):
     """The adjacency matrix of the subgraph of ``chosen``, renumbered in that order."""
     size = len(chosen)
     words = (size + 63) >> 6
@@ -33,8 +35,8 @@ def induced(adjacency, chosen):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
-def core(adjacency, weights, lower):  # type: ignore[no-untyped-def]
+@kernel
+def core(adjacency, weights, lower):
     """The vertices that may be in a clique heavier than ``lower``, as booleans.
 
     A vertex goes when it and all its remaining neighbors together weigh at most ``lower``: then so does any clique that
@@ -71,8 +73,8 @@ def core(adjacency, weights, lower):  # type: ignore[no-untyped-def]
     return alive
 
 
-@njit(cache=True, nogil=True)
-def degeneracy_order(adjacency, weights):  # type: ignore[no-untyped-def]
+@kernel
+def degeneracy_order(adjacency, weights):
     """Vertices in reverse order of removal, where the next to go has the lightest remaining neighborhood and itself."""
     size, words = adjacency.shape
     reach = weights.copy()
@@ -109,8 +111,8 @@ def degeneracy_order(adjacency, weights):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True, nogil=True)
-def local_search(adjacency, weights, steps, stop_at, seed):  # type: ignore[no-untyped-def]
+@kernel
+def local_search(adjacency, weights, steps, stop_at, seed):
     """A heavy clique by tabu search: bring a vertex in, drop the members it is not adjacent to.
 
     Runs at most ``steps`` moves and stops at a clique of weight ``stop_at``.  Returns the members as booleans.

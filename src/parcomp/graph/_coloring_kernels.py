@@ -5,18 +5,20 @@ bits beyond ``n``; ``order`` is a permutation of the vertices; ``classes[v]`` is
 without gaps.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parcomp.bits import lowest_bit, popcount
+from parcomp.jit import kernel
 
 __all__ = ["class_maxima", "degrees", "first_fit", "peel", "saturation_order_fit", "tighten"]
 
 
-@njit(cache=True, nogil=True)
-def degrees(adjacency):  # type: ignore[no-untyped-def]
+@kernel
+def degrees(adjacency):
     """The number of neighbors of each vertex."""
     result = np.zeros(adjacency.shape[0], np.int64)
     for v in range(adjacency.shape[0]):
@@ -25,8 +27,8 @@ def degrees(adjacency):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
-def class_maxima(classes, weights, count):  # type: ignore[no-untyped-def]
+@kernel
+def class_maxima(classes, weights, count):
     """The largest weight in each class."""
     heaviest = np.zeros(count, np.int64)
     for v in range(len(classes)):
@@ -34,8 +36,8 @@ def class_maxima(classes, weights, count):  # type: ignore[no-untyped-def]
     return heaviest
 
 
-@njit(cache=True, nogil=True)
-def saturation_order_fit(adjacency, classes, seen, key, base, count, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def saturation_order_fit(adjacency, classes, seen, key, base, count, work_limit):
     """DSatur: color next the vertex whose neighbors show most classes; ties by degree, then by number.
 
     ``count`` vertices are colored; goes on until all are or ``work_limit`` is used up, and returns how many are then,
@@ -72,8 +74,8 @@ def saturation_order_fit(adjacency, classes, seen, key, base, count, work_limit)
     return count, work
 
 
-@njit(cache=True, nogil=True)
-def first_fit(adjacency, order, classes, held, position, class_count, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def first_fit(adjacency, order, classes, held, position, class_count, work_limit):
     """Give each vertex, in this order, the first class that holds none of its neighbors.
 
     Goes on from ``position`` in ``order``, with ``class_count`` classes of which ``held[c]`` is the packed set of
@@ -103,8 +105,8 @@ def first_fit(adjacency, order, classes, held, position, class_count, work_limit
     return position, class_count, work
 
 
-@njit(cache=True, nogil=True)
-def peel(adjacency, weights, order, sets, multipliers):  # type: ignore[no-untyped-def]
+@kernel
+def peel(adjacency, weights, order, sets, multipliers):
     """Peel independent sets off the weights until nothing is left; return how many sets were used.
 
     Each round takes a maximal independent set of the vertices with residual weight, greedily in ``order``, and
@@ -146,8 +148,8 @@ def peel(adjacency, weights, order, sets, multipliers):  # type: ignore[no-untyp
     return count
 
 
-@njit(cache=True, nogil=True)
-def tighten(adjacency, weights, sets, multipliers, count):  # type: ignore[no-untyped-def]
+@kernel
+def tighten(adjacency, weights, sets, multipliers, count):
     """Grow each set to a maximal independent one, then lower multipliers where every member is covered beyond need.
 
     Keeps "the multipliers of the sets that hold ``v`` sum to at least ``weights[v]``" and never raises a multiplier.

@@ -6,12 +6,14 @@ set packed; ``mask_of[i]`` is the row of ``masks`` that belongs to ``members[i]`
 masks share no bit.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parcomp.bits import lowest_bit, popcount
+from parcomp.jit import kernel
 
 __all__ = [
     "complete",
@@ -27,8 +29,8 @@ __all__ = [
 ]
 
 
-@njit(cache=True, nogil=True)
-def complete(size, words):  # type: ignore[no-untyped-def]
+@kernel
+def complete(size, words):
     """The packed adjacency matrix of the complete graph."""
     adjacency = np.zeros((size, words), np.uint64)
     full = ~np.uint64(0)
@@ -41,8 +43,8 @@ def complete(size, words):  # type: ignore[no-untyped-def]
     return adjacency
 
 
-@njit(cache=True, nogil=True)
-def open_pairs(adjacency, members, member_bits, touched):  # type: ignore[no-untyped-def]
+@kernel
+def open_pairs(adjacency, members, member_bits, touched):
     """The number of adjacent pairs within ``members``; sets ``touched[i]`` where ``members[i]`` is in one of them."""
     words = adjacency.shape[1]
     twice = np.int64(0)
@@ -56,8 +58,8 @@ def open_pairs(adjacency, members, member_bits, touched):  # type: ignore[no-unt
     return twice >> 1
 
 
-@njit(cache=True, nogil=True)
-def mask_spans(masks, first, last):  # type: ignore[no-untyped-def]
+@kernel
+def mask_spans(masks, first, last):
     """The number of ones in all masks; ``first`` and ``last`` receive the span of nonzero words of each mask."""
     ones = np.int64(0)
     for p in range(masks.shape[0]):
@@ -72,8 +74,8 @@ def mask_spans(masks, first, last):  # type: ignore[no-untyped-def]
     return ones
 
 
-@njit(cache=True, nogil=True)
-def _meet(masks, first, last, p, r):  # type: ignore[no-untyped-def]
+@kernel
+def _meet(masks, first, last, p, r):
     """Whether masks ``p`` and ``r`` share a bit."""
     for j in range(max(first[p], first[r]), min(last[p], last[r]) + 1):
         if masks[p, j] & masks[r, j] != 0:
@@ -81,8 +83,8 @@ def _meet(masks, first, last, p, r):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
-def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last, begin, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last, begin, work_limit):
     """Test the adjacent pairs of ``members[begin]`` and those after it; returns where it stopped, and the work.
 
     ``place`` maps a vertex to its position in ``members``.  Stops before the first member that it comes to with
@@ -115,8 +117,8 @@ def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first
     return i, work
 
 
-@njit(cache=True, nogil=True)
-def group_by_mask(members, mask_of, count, words):  # type: ignore[no-untyped-def]
+@kernel
+def group_by_mask(members, mask_of, count, words):
     """For each of ``count`` masks the packed set of the vertices that have it."""
     group = np.zeros((count, words), np.uint64)
     for i in range(len(members)):
@@ -124,8 +126,8 @@ def group_by_mask(members, mask_of, count, words):  # type: ignore[no-untyped-de
     return group
 
 
-@njit(cache=True, nogil=True)
-def part_masks(group, apart, masks, first, last, begin, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def part_masks(group, apart, masks, first, last, begin, work_limit):
     """Test mask ``begin`` and those after it against all before; ``apart[p]`` collects who is disjoint from mask ``p``.
 
     Returns where it stopped, at the latest with ``work_limit`` used up, and the work.
@@ -145,16 +147,16 @@ def part_masks(group, apart, masks, first, last, begin, work_limit):  # type: ig
     return p, work
 
 
-@njit(cache=True, nogil=True)
-def strike_apart(adjacency, members, mask_of, apart):  # type: ignore[no-untyped-def]
+@kernel
+def strike_apart(adjacency, members, mask_of, apart):
     """Strike out, for each of ``members``, what its mask is disjoint from."""
     for i in range(len(members)):
         for j in range(adjacency.shape[1]):
             adjacency[members[i], j] &= ~apart[mask_of[i], j]
 
 
-@njit(cache=True, nogil=True)
-def gather_accepting(accepting, members, mask_of, masks):  # type: ignore[no-untyped-def]
+@kernel
+def gather_accepting(accepting, members, mask_of, masks):
     """Add each of ``members`` to the packed sets ``accepting[v]`` of the values ``v`` that its mask holds."""
     for i in range(len(members)):
         for j in range(masks.shape[1]):
@@ -165,8 +167,8 @@ def gather_accepting(accepting, members, mask_of, masks):  # type: ignore[no-unt
                 accepting[value, members[i] >> 6] |= np.uint64(1) << np.uint64(members[i] & 63)
 
 
-@njit(cache=True, nogil=True)
-def gather_met(accepting, masks, met, begin, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def gather_met(accepting, masks, met, begin, work_limit):
     """Set ``met[p]``, for mask ``begin`` and those after it, to the vertices that accept one of its values.
 
     Returns where it stopped, at the latest with ``work_limit`` used up, and the work.
@@ -188,8 +190,8 @@ def gather_met(accepting, masks, met, begin, work_limit):  # type: ignore[no-unt
     return p, work
 
 
-@njit(cache=True, nogil=True)
-def strike_unmet(adjacency, members, member_bits, mask_of, met):  # type: ignore[no-untyped-def]
+@kernel
+def strike_unmet(adjacency, members, member_bits, mask_of, met):
     """Strike out, for each of ``members``, the others of them that its mask does not meet."""
     for i in range(len(members)):
         for k in range(adjacency.shape[1]):

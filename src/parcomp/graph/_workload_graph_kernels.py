@@ -3,18 +3,20 @@
 ``adjacency`` is ``uint64[t, words]``, symmetric, with an empty diagonal and zero bits beyond ``t``.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parcomp.bits import lowest_bit, popcount
+from parcomp.jit import kernel
 
 __all__ = ["adjacent_pairs", "common_ranks", "count_pairs", "strike"]
 
 
-@njit(cache=True, nogil=True)
-def count_pairs(adjacency, counts):  # type: ignore[no-untyped-def]
+@kernel
+def count_pairs(adjacency, counts):
     """``counts[u]`` receives the number of neighbors of ``u`` that come after it."""
     for u in range(adjacency.shape[0]):
         counts[u] = 0
@@ -25,8 +27,8 @@ def count_pairs(adjacency, counts):  # type: ignore[no-untyped-def]
             counts[u] += popcount(word)
 
 
-@njit(cache=True, nogil=True)
-def adjacent_pairs(adjacency, begin, end, first, second):  # type: ignore[no-untyped-def]
+@kernel
+def adjacent_pairs(adjacency, begin, end, first, second):
     """The adjacent pairs ``u < v`` with ``begin <= u < end``, written to ``first`` and ``second`` in order."""
     found = 0
     for u in range(begin, end):
@@ -42,8 +44,8 @@ def adjacent_pairs(adjacency, begin, end, first, second):  # type: ignore[no-unt
     return found
 
 
-@njit(cache=True, nogil=True)
-def common_ranks(first, second, begin, end, rank, pair, one, other):  # type: ignore[no-untyped-def]
+@kernel
+def common_ranks(first, second, begin, end, rank, pair, one, other):
     """The positions of equal ranks of both vertices of each pair.
 
     ``rank[begin[v]:end[v]]`` ascends strictly.  For the i-th find, ``pair[i]`` names the pair, ``one[i]`` and
@@ -68,8 +70,8 @@ def common_ranks(first, second, begin, end, rank, pair, one, other):  # type: ig
     return found
 
 
-@njit(cache=True, nogil=True)
-def strike(adjacency, first, second):  # type: ignore[no-untyped-def]
+@kernel
+def strike(adjacency, first, second):
     """Strike out the pairs ``first[i]``, ``second[i]``."""
     for i in range(len(first)):
         u, v = first[i], second[i]

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import word_count
+from parcomp.bits import pack_bits, unpack_bits, word_count
 from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import _clique_start_kernels as start_kernels
 from parcomp.graph.coloring import dsatur, first_fit, fractional_cover, weighted_coloring
-from parcomp.graph.query_graph import QueryGraph, pack_sets
+from parcomp.graph.query_graph import QueryGraph
 
 __all__ = ["CliqueResult", "CliqueSearch", "clique_number"]
 
@@ -72,7 +72,7 @@ class _Subproblem:
         self._scratch = _scratch(size)
         self._branches = (np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int64))
         candidates = np.zeros((depth, words), np.uint64)
-        candidates[0] = pack_sets(np.ones((1, size), np.bool_))[0]
+        candidates[0] = pack_bits(np.ones(size, np.bool_))
         begin, top = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
         end, _ = kernels.expand(adjacency, weights, candidates[0], target, *self._branches, 0, self._scratch)
         top[0] = end
@@ -148,13 +148,13 @@ class CliqueSearch:
             return
         self._scratch = _scratch(size)
         self._spare = (np.zeros(size, np.int32), np.zeros(size, np.int64))
-        everything = pack_sets(np.ones((1, size), np.bool_))[0]
+        everything = pack_bits(np.ones(size, np.bool_))
         end, _ = kernels.expand(self._adjacency, self._weights, everything, self._lower, *self._spare, 0, self._scratch)
         self._branches = self._spare[0][:end].copy()
         self._tail = self._tail_bounds()
-        outside = np.ones((1, size), np.bool_)
-        outside[0, self._branches] = False
-        self._settled = pack_sets(outside)[0]
+        outside = np.ones(size, np.bool_)
+        outside[self._branches] = False
+        self._settled = pack_bits(outside)
 
     def _seek(self, vertices: npt.NDArray[np.int64], work: int, seed: int) -> None:
         """Look for a better incumbent among ``vertices`` by tabu search, in about this much work."""
@@ -221,7 +221,7 @@ class CliqueSearch:
     def _enter_branch(self) -> None:
         vertex = int(self._branches[self._position])
         near = self._settled & self._adjacency[vertex]
-        vertices = np.flatnonzero(np.unpackbits(near.view(np.uint8), bitorder="little", count=len(self._weights)))
+        vertices = np.flatnonzero(unpack_bits(near, len(self._weights)))
         vertices, adjacency = self._arranged(self._adjacency, self._weights, vertices)
         self._sub_vertices = self._chosen[vertices]
         target = self._lower - int(self._weights[vertex])

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import word_count
+from parcomp.bits import unpack_bits, word_count
 from parcomp.graph import _coloring_kernels as kernels
 from parcomp.graph.query_graph import QueryGraph
-from parcomp.graph.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, finish
 
 __all__ = ["Coloring", "ColoringSearch", "Cover", "dsatur", "first_fit", "fractional_cover", "weighted_coloring"]
 
@@ -161,7 +161,7 @@ def weighted_coloring(graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> C
 
 def _cover(sets: npt.NDArray[np.uint64], multipliers: npt.NDArray[np.int64], size: int) -> Cover:
     used = np.flatnonzero(multipliers)
-    members = np.unpackbits(sets[used].view(np.uint8), axis=1, bitorder="little", count=size)
+    members = unpack_bits(sets[used], size)
     return Cover(tuple(np.flatnonzero(row) for row in members), multipliers[used], int(multipliers.sum()))
 
 
@@ -187,7 +187,7 @@ def fractional_cover(graph: QueryGraph, *, rounds: int = 8) -> Cover:
         count = int(kernels.peel(graph.adjacency, graph.weights, order, sets, multipliers))
         found = sets[:count]
         # The set that exhausts a vertex is the last one that holds it.
-        held = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little", count=size)
+        held = unpack_bits(found, size)
         last = count - 1 - np.argmax(held[::-1], axis=0)
         kernels.tighten(graph.adjacency, graph.weights, sets, multipliers, count)
         cover = _cover(found, multipliers[:count], size)

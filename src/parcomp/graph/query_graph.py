@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import word_count
+from parcomp.bits import pack_bits, unpack_bits, word_count
 from parcomp.errors import ParcompError, SizeError
 from parcomp.graph import _query_graph_kernels as kernels
-from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.slices import SLICE, Slices, finish
 
 __all__ = [
     "MAX_VERTICES",
@@ -28,7 +28,6 @@ __all__ = [
     "attribute_masks",
     "build_from_masks",
     "build_query_graph",
-    "pack_sets",
     "query_graph_slices",
     "strike_by_mask",
     "strike_by_pair",
@@ -41,19 +40,6 @@ Numbers = npt.NDArray[np.int64]
 
 MAX_VERTICES = 1 << 17
 """The largest graph that is built: its adjacency takes 2 GiB."""
-
-
-def pack_sets(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    """Pack boolean rows into words: column ``i`` becomes bit ``i & 63`` of word ``i >> 6``."""
-    rows, size = members.shape
-    packed = np.zeros((rows, word_count(size) * 8), np.uint8)
-    if size:
-        packed[:, : (size + 7) >> 3] = np.packbits(members, axis=1, bitorder="little")
-    return packed.view(np.uint64).reshape(rows, word_count(size))
-
-
-def _unpack_set(words: npt.NDArray[np.uint64], size: int) -> npt.NDArray[np.bool_]:
-    return np.unpackbits(words.view(np.uint8), bitorder="little", count=size).view(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +83,7 @@ class QueryGraph:
 
     def neighbors(self, vertex: int) -> npt.NDArray[np.int64]:
         """The vertices adjacent to ``vertex``, ascending."""
-        return np.flatnonzero(_unpack_set(self.adjacency[vertex], self.vertex_count))
+        return np.flatnonzero(unpack_bits(self.adjacency[vertex], self.vertex_count))
 
     def subgraph(self, vertices: npt.ArrayLike) -> QueryGraph:
         """The graph induced by ``vertices``, renumbered in the order given."""
@@ -106,7 +92,7 @@ class QueryGraph:
             raise ValueError("a subgraph needs distinct vertices")
         rows = np.empty((len(chosen), word_count(len(chosen))), np.uint64)
         for i, vertex in enumerate(chosen):
-            rows[i] = pack_sets(_unpack_set(self.adjacency[vertex], self.vertex_count)[chosen][None, :])[0]
+            rows[i] = pack_bits(unpack_bits(self.adjacency[vertex], self.vertex_count)[chosen])
         return QueryGraph(rows, self.weights[chosen])
 
     def to_networkx(self) -> Any:
@@ -137,7 +123,7 @@ class QueryGraph:
         for u, v in edges:
             adjacent[u, v] = adjacent[v, u] = u != v
         chosen = np.ones(vertex_count, np.int64) if weights is None else np.array(weights, np.int64)
-        return cls(pack_sets(adjacent), chosen)
+        return cls(pack_bits(adjacent), chosen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,17 +175,17 @@ def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks
 def strike_slices(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> Slices[None]:
     """The same in slices; until the last of them, some of the pairs that the attribute tells apart are still there."""
     size, words = adjacency.shape
-    concerned = np.zeros((1, size), np.bool_)
-    concerned[0, attribute.queries] = True
+    concerned = np.zeros(size, np.bool_)
+    concerned[attribute.queries] = True
     touched = np.empty(len(attribute.queries), np.bool_)
-    looks = kernels.open_pairs(adjacency, attribute.queries, pack_sets(concerned)[0], touched)
+    looks = kernels.open_pairs(adjacency, attribute.queries, pack_bits(concerned), touched)
     yield len(attribute.queries) * words
     if not looks:
         return
     members = np.ascontiguousarray(attribute.queries[touched])
     ids, mask_of = np.unique(attribute.masks[touched], return_inverse=True)
-    concerned[0, attribute.queries[~touched]] = False
-    member_bits = pack_sets(concerned)[0]
+    concerned[attribute.queries[~touched]] = False
+    member_bits = pack_bits(concerned)
     pairs = kernels.open_pairs(adjacency, members, member_bits, np.empty(len(members), np.bool_))
     masks = np.ascontiguousarray(attribute.fetch(ids))
     first, last = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)

@@ -14,11 +14,11 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import word_count
+from parcomp.bits import pack_bits, word_count
 from parcomp.errors import SizeError
 from parcomp.graph import _workload_graph_kernels as kernels
 from parcomp.graph._query_graph_kernels import complete
-from parcomp.graph.query_graph import MAX_VERTICES, AttributeMasks, QueryGraph, pack_sets, strike_disjoint
+from parcomp.graph.query_graph import MAX_VERTICES, AttributeMasks, QueryGraph, strike_disjoint
 from parcomp.model.predicate_table import PredicateTable
 from parcomp.model.workload import Workload
 
@@ -123,7 +123,7 @@ def _strike_by_masks(
             return rank
 
         def fetch(ids: npt.NDArray[np.int64], numbers: npt.NDArray[np.int32] = numbers) -> npt.NDArray[np.uint64]:
-            return pack_sets(table.flags(numbers[ids]))
+            return pack_bits(table.flags(numbers[ids]))
 
         owners = terms.owner[chosen].astype(np.int64)
         strike_disjoint(adjacency, AttributeMasks(size, owners, masks, len(numbers), fetch))

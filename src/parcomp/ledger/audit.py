@@ -2,7 +2,7 @@
 
 Nothing is taken from the custodian that made the charges.  The chain is recomputed from the binding on, each charge is
 read again, and the loss of all of them is worked out from scratch by the offline solver.  For a few hundred charges
-:mod:`parcomp.overlap.verify` checks the proof of it, if there is a short one.  Only where the solver leaves open
+:mod:`parcomp.certificate.checker` checks the proof of it, if there is a short one.  Only where the solver leaves open
 whether the budget was kept, charges are admitted again one by one, as they were at first.
 
 *The loss* in additive units, under k rows per person, is k or k² (group privacy) times γ against adding or removing a
@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from parcomp.certificate.checker import verify
 from parcomp.costs import Cost
 from parcomp.errors import CertificateError, LedgerError, ParcompError
 from parcomp.ledger.binding import Binding, domain_text
@@ -31,9 +32,8 @@ from parcomp.model.predicate import Predicate
 from parcomp.model.query import Query
 from parcomp.model.text_file import parse_json
 from parcomp.model.workload import Workload
-from parcomp.overlap.live import LiveOverlap
+from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.overlap.maximum import max_overlap
-from parcomp.overlap.verify import verify
 from parcomp.privacy.loss import neighbor_units
 from parcomp.privacy.measures import check_neighbours, find_measure
 from parcomp.privacy.overlap_units import OverlapUnits

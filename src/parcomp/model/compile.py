@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.bits import pack_bits, unpack_bits
 from parcomp.errors import SizeError, WorkloadError
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.predicate import Predicate
 from parcomp.model.workload import Workload
 
-__all__ = ["Compilation", "compile_workload", "pack_masks", "whole_weights"]
+__all__ = ["Compilation", "compile_workload", "whole_weights"]
 
 _MERGE_LIMIT = 2**22
 """Values are merged where predicates times values stay below this; merging is optional, so skipping it is sound.
@@ -86,15 +87,6 @@ def compile_workload(workload: Workload) -> Compilation:
     return Compilation(workload, compiled, queries, tuple(codes), unit)
 
 
-def pack_masks(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    """Pack each row of booleans into 64-bit words."""
-    count, size = flags.shape
-    width = (size + 63) // 64
-    packed = np.zeros((count, width * 8), np.uint8)
-    packed[:, : (size + 7) // 8] = np.packbits(flags, axis=1, bitorder="little")
-    return packed.view(np.uint64).reshape(count, width)
-
-
 def _satisfiable(workload: Workload) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """The queries that are no contradictions, as positions and columns."""
     empty = workload.contradictory()
@@ -116,7 +108,7 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
         segments = cuts[cuts < size]
         if count * len(segments) > _MERGE_LIMIT:
             _check_words(count * ((len(segments) + 63) // 64))
-            return segments, np.vstack([pack_masks(p.flags_at(segments)[None, :]) for p in predicates])
+            return segments, np.vstack([pack_bits(p.flags_at(segments)) for p in predicates])
         flags = np.empty((count, len(segments)), np.bool_)
         for position, predicate in enumerate(predicates):
             flags[position] = predicate.flags_at(segments)
@@ -127,9 +119,9 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
         masks = _packed(size, predicates)
         if count * size > _MERGE_LIMIT:
             return segments, masks
-        flags = np.unpackbits(masks.view(np.uint8), axis=1, bitorder="little", count=size).view(np.bool_)
+        flags = unpack_bits(masks, size)
     first = _first_of_equal_columns(flags)
-    return segments[first], pack_masks(np.ascontiguousarray(flags[:, first]))
+    return segments[first], pack_bits(np.ascontiguousarray(flags[:, first]))
 
 
 def _packed(size: int, predicates: list[Predicate]) -> npt.NDArray[np.uint64]:

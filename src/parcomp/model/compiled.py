@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.bits import unpack_bits
+
 __all__ = ["CompiledWorkload"]
 
 
@@ -54,7 +56,7 @@ class CompiledWorkload:
         """The mask as one boolean for each value of its attribute."""
         words = self.mask_words[self.mask_offset[mask] : self.mask_offset[mask + 1]]
         size = int(self.sizes[self.mask_attribute[mask]])
-        return np.unpackbits(words.view(np.uint8), bitorder="little", count=size).view(np.bool_)
+        return unpack_bits(words, size)
 
     def members(self, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """The queries that the row ``row`` (one value for each attribute) satisfies, ascending."""
@@ -65,3 +67,7 @@ class CompiledWorkload:
         accepts = (word >> (value & 63).astype(np.uint64)) & np.uint64(1)
         misses = np.concatenate(([0], np.cumsum(accepts[self.term] == 0)))
         return np.flatnonzero(misses[self.start[1:]] == misses[self.start[:-1]])
+
+    def weigh(self, row: npt.NDArray[np.int32]) -> int:
+        """The weight of the queries that the row satisfies."""
+        return int(self.weights[self.members(row)].sum())

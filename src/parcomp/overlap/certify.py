@@ -1,4 +1,4 @@
-"""Certificates: a proof of the bracket that :mod:`parcomp.overlap.verify` checks without any of the solvers.
+"""Certificates: a proof of the bracket that :mod:`parcomp.certificate.checker` checks without any of the solvers.
 
 The prover knows the upper end already and looks for a short proof of it: dominated values are dropped, equal queries
 taken together, parts that share no attribute added up, and each part is closed by the first of five that is low enough:
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.certificate.checker import workload_digest
 from parcomp.graph.coloring import fractional_cover
 from parcomp.graph.query_graph import build_query_graph
 from parcomp.model.compile import Compilation
@@ -24,13 +25,12 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.notation import write_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.workload import Workload
+from parcomp.overlap.cover.groups import group_bound
 from parcomp.overlap.engine import solve_within
-from parcomp.overlap.group_cover import group_bound
 from parcomp.overlap.reduce.pipeline import Leaf, Node, Rule, Sum, reduce
 from parcomp.overlap.result import Bracket, WitnessedBracket
-from parcomp.overlap.splitting import Splitting, split
-from parcomp.overlap.value_proof import prove_upper
-from parcomp.overlap.verify import workload_digest
+from parcomp.overlap.value.proof import prove_upper
+from parcomp.overlap.value.splitting import Splitting, split
 
 __all__ = ["NUMBER_LIMIT", "certificate", "certificate_by_search"]
 
@@ -202,7 +202,7 @@ class _Proof:
         return self._tree(case, tree)
 
     def _tree(self, case: _Case, tree: dict[str, Any]) -> int:
-        """The cases of :mod:`~parcomp.overlap.value_proof` in terms of the original workload."""
+        """The cases of :mod:`~parcomp.overlap.value.proof` in terms of the original workload."""
         first, shift = len(self.nodes), tree["shift"]
         vectors = [
             self._multipliers(case, Splitting(np.array(shares, np.int64), shift, 0, 0))

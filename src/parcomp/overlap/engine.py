@@ -97,7 +97,7 @@ class Engine:
             row = problem.lift([part.row for part in self._parts])
             upper = problem.combine([part.upper for part in self._parts])
         # A lifted row may satisfy more than its part promised, so it is weighed afresh.
-        lower = int(compiled.weights[compiled.members(row)].sum())
+        lower = compiled.weigh(row)
         return Bracket(lower, upper, row, self._explain())
 
     def _explain(self) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from parcomp.graph.coloring import ColoringSearch
 from parcomp.graph.query_graph import query_graph_slices
-from parcomp.graph.slices import Slices, spend
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.box_search import BoxSearch
+from parcomp.overlap.box.box_search import BoxSearch
 from parcomp.overlap.search import Row, Strategy
+from parcomp.slices import Slices, spend
 
 __all__ = ["GRAPH_LIMIT", "GraphSearch"]
 

@@ -23,12 +23,12 @@ from parcomp.model.compile import Compilation, compile_workload
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.predicate_table import InternedPredicates
 from parcomp.model.workload import Workload
-from parcomp.overlap.brute_force import brute_force
 from parcomp.overlap.certify import certificate, certificate_by_search
 from parcomp.overlap.engine import solve
 from parcomp.overlap.result import Bracket, MaximumOverlap, Method, WitnessedBracket
-from parcomp.overlap.row_search import find_row
-from parcomp.overlap.sparse import solve_sparse
+from parcomp.overlap.rows.every_row import brute_force
+from parcomp.overlap.rows.row_search import find_row
+from parcomp.overlap.sparse.clique_search import solve_sparse
 
 __all__ = ["Progress", "max_overlap"]
 

@@ -12,16 +12,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from parcomp.graph.slices import Slices
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.enumeration import enumeration_work, heaviest_row
+from parcomp.overlap.cover.groups import group_bound_slices
+from parcomp.overlap.cover.helly import overlap_is_clique_slices
 from parcomp.overlap.graph_search import GRAPH_LIMIT, GraphSearch
-from parcomp.overlap.group_cover import group_bound_slices
-from parcomp.overlap.helly import overlap_is_clique_slices
-from parcomp.overlap.row_search import RowSearch
+from parcomp.overlap.rows.enumeration import enumeration_work, heaviest_row
+from parcomp.overlap.rows.ranges import sweep
+from parcomp.overlap.rows.row_search import RowSearch
 from parcomp.overlap.search import Row, Search, Strategy
-from parcomp.overlap.sweep import sweep
-from parcomp.overlap.value_search import ValueSearch
+from parcomp.overlap.value.value_search import ValueSearch
+from parcomp.slices import Slices
 
 __all__ = ["ALL", "PartSearch"]
 

@@ -8,29 +8,27 @@ Arrays with the same meaning in every kernel:
 ``weight[g]``               what group ``g`` costs, at least 0; floats, since a sum only ranks rows here
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parcomp.bits import lowest_bit
+from parcomp.bits import lowest_bit, xorshift
+from parcomp.jit import kernel
 
 __all__ = ["climb", "cover"]
 
 
-@njit(cache=True, nogil=True)
-def _next_random(state):  # type: ignore[no-untyped-def]
-    """The next number of a xorshift generator (Marsaglia 2003) whose word is ``state[0]``."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
-    return np.int64(x >> np.uint64(33))
+@kernel
+def _next_random(state):
+    """The next random number below 2**31, from the generator's word ``state[0]``."""
+    state[0] = xorshift(state[0])
+    return np.int64(state[0] >> np.uint64(33))
 
 
-@njit(cache=True, nogil=True)
-def _best_value(a, target, alive, first, accepting, telling, weight):  # type: ignore[no-untyped-def]
+@kernel
+def _best_value(a, target, alive, first, accepting, telling, weight):
     """The value of ``a`` that ``target`` accepts and that keeps most weight of ``alive``, that weight, and the work."""
     words = accepting.shape[1]
     target_word, target_bit = target >> 6, np.uint64(1) << np.uint64(target & 63)
@@ -52,8 +50,8 @@ def _best_value(a, target, alive, first, accepting, telling, weight):  # type: i
     return best, best_gain, work
 
 
-@njit(cache=True, nogil=True)
-def _soften(a, value, accepting, weight, factor, missed, alive, pull):  # type: ignore[no-untyped-def]
+@kernel
+def _soften(a, value, accepting, weight, factor, missed, alive, pull):
     """Set ``alive`` to the groups that miss the row at most twice outside ``a``, and ``pull`` to what they count for.
 
     ``missed[j]`` collects the groups that miss on more than ``j`` attributes.  A group counts for its weight times
@@ -86,8 +84,8 @@ def _soften(a, value, accepting, weight, factor, missed, alive, pull):  # type: 
                     pull[g] *= factor
 
 
-@njit(cache=True, nogil=True)
-def climb(targets, first, accepting, telling, weight, factors, rows, state, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def climb(targets, first, accepting, telling, weight, factors, rows, state, work_limit):
     """For each target find a heavy row that it covers, into ``rows``; returns how many were found within the work.
 
     Attributes are taken in random order.  A row is built greedily, then improved one attribute at a time, a sweep for
@@ -139,8 +137,8 @@ def climb(targets, first, accepting, telling, weight, factors, rows, state, work
     return len(targets)
 
 
-@njit(cache=True, nogil=True)
-def cover(rows, first, accepting, covered):  # type: ignore[no-untyped-def]
+@kernel
+def cover(rows, first, accepting, covered):
     """Set ``covered[r, g]`` where row ``rows[r]`` covers group ``g``."""
     words = accepting.shape[1]
     alive = np.empty(words, np.uint64)

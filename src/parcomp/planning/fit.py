@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.overlap.engine import Engine
-from parcomp.overlap.reduce.rebuild import keep_queries
+from parcomp.overlap.masks.rebuild import keep_queries
 from parcomp.planning.problem import AllocationProblem
 from parcomp.planning.rows import EveryRow, RowSource
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from parcomp.bits import word_count
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap import _enumeration_kernels as enumeration
+from parcomp.overlap.rows import _enumeration_kernels as enumeration
 from parcomp.planning import _separation_kernels as kernels
 
 __all__ = ["EveryRow", "RowSource", "SearchedRows", "row_source"]

@@ -1,86 +1,30 @@
-"""Kernels of the exact reductions: bit matrices, equal lists, subsets, components.
+"""Kernels of the exact reductions: sums, subsets, components.
 
 A *bit matrix* is ``uint64[rows, words]``; column ``c`` of a row is bit ``c & 63`` of word ``c >> 6`` and bits beyond
 the last column are zero.  *Lists* are ragged: list ``i`` is ``item[start[i]:start[i + 1]]``, with ``start`` ascending
 from 0. Labels count from 0 in the order of first occurrence.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parcomp.bits import lowest_bit, popcount
+from parcomp.bits import lowest_bit
+from parcomp.jit import kernel
 
 __all__ = [
-    "label_lists",
     "link_by_lists",
     "link_columns",
     "link_touching_lists",
     "maximal_rows",
-    "rewrite_items",
-    "row_popcounts",
-    "select_lists",
     "sum_columns",
-    "transpose_bits",
 ]
 
 
-@njit(cache=True, nogil=True)
-def _transpose_block(block):  # type: ignore[no-untyped-def]
-    """Transpose 64 words of 64 bits in place, by swapping ever smaller quarters (Warren, Hacker's Delight, 2002)."""
-    shift = np.uint64(32)
-    mask = np.uint64(0xFFFFFFFF)
-    while shift > np.uint64(0):
-        step = np.int64(shift)
-        for i in range(64):
-            if i & step == 0:
-                swap = ((block[i] >> shift) ^ block[i + step]) & mask
-                block[i] ^= swap << shift
-                block[i + step] ^= swap
-        shift = shift >> np.uint64(1)
-        mask = mask ^ (mask << shift)
-
-
-@njit(cache=True, nogil=True)
-def transpose_bits(matrix, columns):  # type: ignore[no-untyped-def]
-    """The bit matrix whose rows are the first ``columns`` columns of ``matrix``."""
-    rows, words = matrix.shape
-    result = np.zeros((columns, (rows + 63) >> 6), np.uint64)
-    block = np.empty(64, np.uint64)
-    for first in range(0, rows, 64):
-        height = min(64, rows - first)
-        for word in range(words):
-            any_bit = np.uint64(0)
-            for i in range(height):
-                block[i] = matrix[first + i, word]
-                any_bit |= block[i]
-            if any_bit == np.uint64(0):
-                continue
-            for i in range(height, 64):
-                block[i] = np.uint64(0)
-            _transpose_block(block)
-            base = word << 6
-            for i in range(min(64, columns - base)):
-                result[base + i, first >> 6] = block[i]
-    return result
-
-
-@njit(cache=True, nogil=True)
-def row_popcounts(matrix):  # type: ignore[no-untyped-def]
-    """The number of ones in each row."""
-    rows, words = matrix.shape
-    count = np.zeros(rows, np.int64)
-    for i in range(rows):
-        total = np.int64(0)
-        for word in range(words):
-            total += popcount(matrix[i, word])
-        count[i] = total
-    return count
-
-
-@njit(cache=True, nogil=True)
-def sum_columns(matrix, weight, columns):  # type: ignore[no-untyped-def]
+@kernel
+def sum_columns(matrix, weight, columns):
     """For each column, the sum of ``weight`` over the rows that have a one there."""
     rows, words = matrix.shape
     total = np.zeros(columns, np.int64)
@@ -93,91 +37,8 @@ def sum_columns(matrix, weight, columns):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
-def label_lists(start, item, label, first, slot, begin, labels, work_limit):  # type: ignore[no-untyped-def]
-    """Label equal lists alike, from list ``begin`` on: ``label`` of each list, ``first`` list of each of the labels.
-
-    Open addressing in ``slot``, -1 to begin with and a power of two long; the hash only chooses where to look, lists
-    are compared item by item.  Goes on until the end or until ``work_limit`` is used up; returns where it stopped, the
-    number of labels and the work.
-    """
-    lists = len(start) - 1
-    wrap = np.int64(len(slot) - 1)
-    multiplier = np.uint64(0x9E3779B97F4A7C15)
-    half = np.uint64(32)
-    work = np.int64(0)
-    i = begin
-    while i < lists and work < work_limit:
-        at = start[i]
-        length = start[i + 1] - at
-        work += 4 + length
-        key = np.uint64(length) * multiplier
-        for j in range(length):
-            key = (key ^ np.uint64(item[at + j])) * multiplier
-            key ^= key >> half
-        place = np.int64(key & np.uint64(wrap))
-        while True:
-            other = slot[place]
-            if other < 0:
-                slot[place] = labels
-                label[i] = labels
-                first[labels] = i
-                labels += 1
-                break
-            at_other = start[first[other]]
-            equal = start[first[other] + 1] - at_other == length
-            j = 0
-            while equal and j < length:
-                equal = item[at + j] == item[at_other + j]
-                j += 1
-            work += 2
-            if equal:
-                label[i] = other
-                break
-            place = (place + 1) & wrap
-        i += 1
-    return i, labels, work
-
-
-@njit(cache=True, nogil=True)
-def rewrite_items(start, item, target):  # type: ignore[no-untyped-def]
-    """Replace each item ``x`` by ``target[x]``, leaving out those with a negative target: ``(start, item)``."""
-    lists = len(start) - 1
-    kept = np.int64(0)
-    for j in range(len(item)):
-        if target[item[j]] >= 0:
-            kept += 1
-    result_start = np.empty(lists + 1, np.int64)
-    result = np.empty(kept, np.int32)
-    end = np.int64(0)
-    result_start[0] = 0
-    for i in range(lists):
-        for j in range(start[i], start[i + 1]):
-            image = target[item[j]]
-            if image >= 0:
-                result[end] = image
-                end += 1
-        result_start[i + 1] = end
-    return result_start, result
-
-
-@njit(cache=True, nogil=True)
-def select_lists(start, item, chosen):  # type: ignore[no-untyped-def]
-    """The lists ``chosen``, in that order: ``(start, item)``."""
-    result_start = np.empty(len(chosen) + 1, np.int64)
-    result_start[0] = 0
-    for i in range(len(chosen)):
-        result_start[i + 1] = result_start[i] + start[chosen[i] + 1] - start[chosen[i]]
-    result = np.empty(result_start[len(chosen)], np.int32)
-    for i in range(len(chosen)):
-        begin = start[chosen[i]]
-        for j in range(result_start[i + 1] - result_start[i]):
-            result[result_start[i] + j] = item[begin + j]
-    return result_start, result
-
-
-@njit(cache=True, nogil=True)
-def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, position, kept_count, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, position, kept_count, work_limit):
     """Find rows that are subsets of other rows: the container of each row.
 
     ``order`` lists the rows by descending popcount, so that a row can only be contained in an earlier one; the columns
@@ -259,8 +120,8 @@ def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, 
     return position, kept_count, total
 
 
-@njit(cache=True, nogil=True)
-def _root(parent, x):  # type: ignore[no-untyped-def]
+@kernel
+def _root(parent, x):
     """The representative of ``x`` in a union-find forest, halving the path."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
@@ -268,8 +129,8 @@ def _root(parent, x):  # type: ignore[no-untyped-def]
     return x
 
 
-@njit(cache=True, nogil=True)
-def _labels(parent):  # type: ignore[no-untyped-def]
+@kernel
+def _labels(parent):
     """Components of a union-find forest as labels in order of first occurrence: ``(label, count)``."""
     count = len(parent)
     label = np.full(count, np.int64(-1))
@@ -283,8 +144,8 @@ def _labels(parent):  # type: ignore[no-untyped-def]
     return label, labels
 
 
-@njit(cache=True, nogil=True)
-def link_by_lists(start, item, target, count):  # type: ignore[no-untyped-def]
+@kernel
+def link_by_lists(start, item, target, count):
     """Components of ``0 … count-1`` where each list links the ``target`` of all its items: ``(label, count)``."""
     parent = np.arange(count)
     for i in range(len(start) - 1):
@@ -298,8 +159,8 @@ def link_by_lists(start, item, target, count):  # type: ignore[no-untyped-def]
     return _labels(parent)
 
 
-@njit(cache=True, nogil=True)
-def link_columns(matrix, columns):  # type: ignore[no-untyped-def]
+@kernel
+def link_columns(matrix, columns):
     """Components of the columns where each row links all columns in which it has a one: ``(label, count)``."""
     rows, words = matrix.shape
     parent = np.arange(columns)
@@ -321,8 +182,8 @@ def link_columns(matrix, columns):  # type: ignore[no-untyped-def]
     return _labels(parent)
 
 
-@njit(cache=True, nogil=True)
-def link_touching_lists(start, item, owner, offset, words, label, unreached, queue, state, work_limit):  # type: ignore[no-untyped-def]
+@kernel
+def link_touching_lists(start, item, owner, offset, words, label, unreached, queue, state, work_limit):
     """Components where two lists are joined if their sets meet for every common owner: the label of each list.
 
     Item ``p`` is a bit set, ``words[offset[p]:offset[p + 1]]``, that belongs to ``owner[p]``; within a list the owners

@@ -15,10 +15,10 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import queries, split, values
 from parcomp.overlap.reduce.reduction import Reduction, unchanged
+from parcomp.slices import Slices, finish
 
 __all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Rule", "Step", "Sum", "reduce", "reduce_slices"]
 
@@ -154,10 +154,7 @@ class ReducedProblem:
         It weighs at least what :meth:`combine` makes of the weights of the rows, exactly that where they are heaviest
         rows of their leaves.
         """
-        weights = [
-            int(leaf.compiled.weights[leaf.compiled.members(row)].sum())
-            for leaf, row in zip(self.leaves, rows, strict=True)
-        ]
+        weights = [leaf.compiled.weigh(row) for leaf, row in zip(self.leaves, rows, strict=True)]
         return _lift(self.root, rows, weights)
 
     def push(self, row: Row) -> list[Row]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.graph.slices import Slices, finish
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.reduce import _kernels as kernels
-from parcomp.overlap.reduce.lists import merge_lists_slices
-from parcomp.overlap.reduce.rebuild import (
+from parcomp.overlap.masks._kernels import select_lists
+from parcomp.overlap.masks.lists import merge_lists_slices
+from parcomp.overlap.masks.rebuild import (
     MaskBlocks,
     drop_unused_masks,
     keep_attributes,
     keep_queries,
     used_masks,
 )
+from parcomp.overlap.reduce import _kernels as kernels
 from parcomp.overlap.reduce.reduction import Reduction, ValueMap, unchanged
+from parcomp.slices import Slices, finish
 
 __all__ = ["absorb_queries", "drop_attributes", "merge_queries", "merge_queries_slices", "settle_attributes"]
 
@@ -50,7 +51,7 @@ def merge_queries_slices(compiled: CompiledWorkload) -> Slices[Reduction]:
         return unchanged(compiled)
     weights = np.zeros(len(first), np.int64)
     np.add.at(weights, label, compiled.weights)
-    start, term = kernels.select_lists(compiled.start, compiled.term, first.astype(np.int64))
+    start, term = select_lists(compiled.start, compiled.term, first.astype(np.int64))
     reduced = drop_unused_masks(compiled, weights, start, term)
     return Reduction(reduced, 0, ValueMap.identity(compiled.attribute_count), label, True)
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.masks._kernels import transpose_bits
+from parcomp.overlap.masks.rebuild import MaskBlocks, keep_attributes, keep_queries
 from parcomp.overlap.reduce import _kernels as kernels
-from parcomp.overlap.reduce.rebuild import MaskBlocks, keep_attributes, keep_queries
+from parcomp.slices import SLICE, Slices, finish
 
 __all__ = ["Part", "split_by_attributes", "split_by_attributes_slices", "split_by_overlap", "split_by_overlap_slices"]
 
@@ -160,7 +161,7 @@ def _linked_masks(compiled: CompiledWorkload) -> Slices[npt.NDArray[np.int64] | 
     best_count = 1
     for attribute in np.flatnonzero(constrained == compiled.query_count).tolist():
         masks = blocks.masks(attribute)
-        by_value = kernels.transpose_bits(blocks.block(attribute, masks), int(compiled.sizes[attribute]))
+        by_value = transpose_bits(blocks.block(attribute, masks), int(compiled.sizes[attribute]))
         yield 8 * by_value.size
         label_of_mask, _ = kernels.link_columns(by_value, len(masks))
         on_attribute = compiled.term[compiled.mask_attribute[compiled.term] == attribute]

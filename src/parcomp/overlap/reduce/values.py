@@ -14,12 +14,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.graph.slices import SLICE, Slices, finish
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.masks._kernels import row_popcounts, transpose_bits
+from parcomp.overlap.masks.lists import merge_lists_slices
+from parcomp.overlap.masks.rebuild import MaskBlocks, keep_values_slices, used_masks
 from parcomp.overlap.reduce import _kernels as kernels
-from parcomp.overlap.reduce.lists import merge_lists_slices
-from parcomp.overlap.reduce.rebuild import MaskBlocks, keep_values_slices, used_masks
 from parcomp.overlap.reduce.reduction import Reduction, kept_values, unchanged
+from parcomp.slices import SLICE, Slices, finish
 
 __all__ = [
     "WORK_LIMIT",
@@ -64,7 +65,7 @@ def merge_values_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT
             if work > left:
                 return None
             left -= work
-        by_value = kernels.transpose_bits(block, size)
+        by_value = transpose_bits(block, size)
         yield 4 * (block.size + by_value.size)
         label, first = yield from merge_lists_slices(np.arange(size + 1) * by_value.shape[1], by_value.ravel())
         return first[label].astype(np.int64)
@@ -95,7 +96,7 @@ def drop_dominated_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIM
 
     def dominator(block: npt.NDArray[np.uint64], size: int) -> Slices[npt.NDArray[np.int64] | None]:
         nonlocal readable
-        acceptance = kernels.row_popcounts(block)
+        acceptance = row_popcounts(block)
         yield block.size
         if size > _SMALL:
             # The masks of each value are read, and entered among those of other values if it is kept.
@@ -103,9 +104,9 @@ def drop_dominated_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIM
             if reading > readable:
                 return None
             readable -= reading
-        by_value = kernels.transpose_bits(block[np.argsort(acceptance, kind="stable")], size)
+        by_value = transpose_bits(block[np.argsort(acceptance, kind="stable")], size)
         yield 4 * (block.size + by_value.size)
-        accepted_by = kernels.row_popcounts(by_value)
+        accepted_by = row_popcounts(by_value)
         best = int(accepted_by.argmax())
         if accepted_by[best] == len(block):
             return np.full(size, best, np.int64)

@@ -1,0 +1,264 @@
+"""Box search: branch and bound over queries that carries the box of still possible values.
+
+Algorithm 1 of the paper branches over the cliques of the query graph.  Here a node also holds the *box*, the values
+that all queries chosen so far accept, so every node is an overlap and its rows are known.  Against the algorithm as
+printed the incumbent is passed on and never falls.  The box does three things to the candidates: one whose mask misses
+it is dropped, one that contains it on every attribute is absorbed, and two whose masks do not meet inside it are no
+longer adjacent.  The deeper the node, the sparser therefore the graph and the sharper its bounds.
+
+The search proves upper bounds *destructively*: it pretends to know an overlap of weight U and looks for a heavier one.
+If it completes without finding any, the maximum overlap is at most U.  U is lowered step by step, and at the
+incumbent's weight the result is exact.  An upper bound comes only from a completed search, or from branches of the root
+that are complete together with a cover of the rest; an incumbent is a lower bound and nothing else.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.bits import word_count
+from parcomp.graph.query_graph import QueryGraph
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.box import _cover_kernels as cover_kernels
+from parcomp.overlap.box import _search_kernels as kernels
+from parcomp.overlap.box.layout import COLUMN_LIMIT, LEVEL_FIELDS, Stack, Workload
+from parcomp.slices import SLICE, Slices, spend
+
+__all__ = ["BoxSearch"]
+
+# A stack does not grow beyond this many words, 256 MiB, unless its root takes a quarter of it or more.
+WORD_LIMIT = 1 << 25
+# The first attempt is at the exact value; only when it outlasts this work are larger targets tried.
+FIRST_BUDGET = 200_000_000
+# The next target is chosen to cost about so many times the last completed attempt ...
+GROWTH_WANTED = 4
+# ... and is given up for one half as far when it costs so many times as much.
+GROWTH_ALLOWED = 16
+
+# Which arrays of the stack grow when a kernel ends for want of them.
+_WANTING = {
+    kernels.NO_LEVEL: ("box_at", "live", "open_at", "columns_at", "level", "patience"),
+    kernels.NO_WORDS: ("words",),
+    kernels.NO_NUMBERS: ("numbers",),
+}
+
+
+class BoxSearch:
+    """A search that can be paused: whenever ``advance`` returns, ``row`` weighs ``lower`` and ``upper`` is proven.
+
+    Its first steps lay down the root; creating it takes no time.  It is ``stuck``, and does nothing more, where going
+    on would take too much memory: on large dense graphs, where every level of the stack has thousands of queries.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledWorkload,
+        graph: QueryGraph,
+        lower: int = 0,
+        row: npt.NDArray[np.int32] | None = None,
+    ) -> None:
+        """Search ``compiled``, whose query graph is ``graph``; ``row`` weighs ``lower`` if given."""
+        self._compiled = compiled
+        self._state = np.zeros(kernels.STATE_FIELDS, np.int64)
+        self._row = np.zeros(compiled.attribute_count, np.int32)
+        if row is not None:
+            self._row[:] = row
+            self._state[kernels.LOWER] = lower
+        else:
+            self._state[kernels.LOWER] = compiled.weigh(self._row)
+        self._state[kernels.UPPER] = compiled.total
+        self._step = 0
+        self._budget = FIRST_BUDGET
+        self._completed: tuple[int, int] | None = None
+        self._workload: Workload
+        self._stack: Stack
+        self.stuck = False
+        self._ready = False
+        self._setting_up = self._set_up(graph)
+
+    @property
+    def lower(self) -> int:
+        """The weight of the queries that ``row`` satisfies."""
+        return int(self._state[kernels.LOWER])
+
+    @property
+    def upper(self) -> int:
+        """A proven upper bound of the maximum overlap."""
+        return int(self._state[kernels.UPPER])
+
+    @property
+    def row(self) -> npt.NDArray[np.int32]:
+        """The heaviest row met so far."""
+        return self._row.copy()
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes were opened."""
+        return int(self._state[kernels.NODES])
+
+    @property
+    def _target(self) -> int:
+        return int(self._state[kernels.TARGET])
+
+    @property
+    def _work(self) -> int:
+        return int(self._state[kernels.WORK])
+
+    @property
+    def done(self) -> bool:
+        """Whether ``lower`` is the maximum overlap."""
+        return self.lower >= self.upper
+
+    def learn(
+        self, lower: int | None = None, row: npt.NDArray[np.int32] | None = None, upper: int | None = None
+    ) -> None:
+        """Take over a heavier row (with its weight ``lower``) or a smaller proven ``upper`` from elsewhere."""
+        if lower is not None and row is not None and lower > self.lower:
+            self._row[:] = row
+            self._state[kernels.LOWER] = lower
+            self._state[kernels.TARGET] = max(self._target, lower)
+        if upper is not None and upper < self.upper:
+            self._state[kernels.UPPER] = upper
+            if self._ready and self._target >= upper:
+                # Completing this attempt would prove nothing any more.
+                self._begin_next()
+
+    def advance(self, work: int) -> None:
+        """Search on for about ``work`` word operations."""
+        if not self._ready:
+            work = spend(self._setting_up, work)
+        limit = self._work + work
+        while not self.done and not self.stuck and self._work < limit:
+            # With no target left between this one and the upper bound there is nothing easier to turn to.
+            patient = self.upper - self._target <= 1
+            stop = limit if patient else min(limit, self._began + self._budget)
+            status = kernels.search(self._workload, self._stack, self._state, self._row, stop)
+            if status in _WANTING:
+                self._grow(_WANTING[status])
+            elif status == kernels.DONE:
+                self._after_success()
+            elif not patient and self._work >= self._began + self._budget:
+                self._after_giving_up()
+
+    def _set_up(self, graph: QueryGraph) -> Slices[None]:
+        """Lay the root down, and begin with the exact value."""
+        compiled = self._compiled
+        t = compiled.query_count
+        # Covers are filled in this order: entangled queries first, loose ones where they fit.
+        order, reach, placed = np.empty(t, np.int64), np.zeros(t, np.int64), np.zeros(t, np.bool_)
+        done = 0
+        while done < t:
+            done, work = cover_kernels.weigh_neighbors(graph.adjacency, compiled.weights, reach, done, SLICE)
+            yield int(work)
+        left = t
+        while left:
+            left, work = cover_kernels.order_by_degeneracy(
+                graph.adjacency, compiled.weights, reach, placed, order, left, SLICE
+            )
+            yield int(work)
+        position = np.empty_like(order)
+        position[order] = np.arange(t)
+        self._workload = _sorted_workload(compiled, order, position)
+        self._stack, root = _empty_stack(compiled)
+        self._most_words = max(WORD_LIMIT, 4 * root)
+        yield 8 * len(compiled.term) + len(self._stack.words)
+        done = 0
+        while done < t:
+            done, work = cover_kernels.rename(graph.adjacency, order, position, self._stack.words, done, SLICE)
+            yield int(work)
+        self._ready = True
+        if not self.done:
+            self._begin(self.lower)
+
+    def _after_success(self) -> None:
+        """Choose the next target so that it is likely to cost a few times as much as this one did."""
+        target, cost = self._target, self._work - self._began
+        self._budget = max(FIRST_BUDGET, GROWTH_ALLOWED * cost)
+        if self._completed is not None and cost > self._completed[1]:
+            stride = (self._completed[0] - target) * log(GROWTH_WANTED) / log(cost / self._completed[1])
+            self._step = max(1, min(int(stride), 2 * self._step))
+        else:
+            self._step *= 2
+        self._completed = (target, max(cost, 1))
+        self._begin_next()
+
+    def _after_giving_up(self) -> None:
+        """Try half as far below the upper bound; after the first attempt, a quarter of the gap."""
+        if self._step == 0:
+            self._step = max(1, (self.upper - self.lower) // 4)
+        else:
+            self._step = max(1, min(self._step, self.upper - self._target) // 2)
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        if not self.done:
+            self._begin(max(self.lower, self.upper - self._step))
+
+    def _begin(self, target: int) -> None:
+        self._began = self._work
+        while not self.stuck:
+            status = kernels.begin(self._workload, self._stack, target, self._state, self._row)
+            if status not in _WANTING:
+                break
+            self._grow(_WANTING[status])
+
+    def _grow(self, names: tuple[str, ...]) -> None:
+        """Double the room of some arrays of the stack, unless there is no more to be had."""
+        if "words" in names and 2 * len(self._stack.words) > self._most_words:
+            self.stuck = True
+        else:
+            self._stack = self._stack._replace(**{name: _longer(getattr(self._stack, name)) for name in names})
+
+
+def _sorted_workload(
+    compiled: CompiledWorkload, order: npt.NDArray[np.int64], position: npt.NDArray[np.int64]
+) -> Workload:
+    """The queries in the given order, whose inverse is ``position``; the terms of each by size of attribute."""
+    attribute = compiled.mask_attribute[compiled.term].astype(np.int64)
+    query = np.repeat(position, np.diff(compiled.start))
+    by_query = np.lexsort((compiled.sizes[attribute], query))
+    first = np.concatenate(([0], np.cumsum(np.diff(compiled.start)[order])))
+    return Workload(
+        weights=compiled.weights[order],
+        first=first.astype(np.int64),
+        attribute=attribute[by_query],
+        offset=compiled.mask_offset[compiled.term[by_query]],
+        mask_words=compiled.mask_words,
+        width=(compiled.sizes.astype(np.int64) + 63) >> 6,
+    )
+
+
+def _empty_stack(compiled: CompiledWorkload) -> tuple[Stack, int]:
+    """Storage for the root and a few levels more, which grows when it is full; and how many words the root takes."""
+    t, width = compiled.query_count, word_count(compiled.query_count)
+    m = compiled.attribute_count
+    sizes = compiled.sizes.astype(np.int64)
+    columns = np.where(sizes <= COLUMN_LIMIT, sizes, 0).sum() * width
+    root = int((t + 1 + m) * width + columns + ((sizes + 63) >> 6).sum())
+    levels = 8
+    stack = Stack(
+        # Memory that is not written to costs nothing, while growing means to copy.
+        words=np.zeros(max(root + 1024, min(16 * root, WORD_LIMIT)), np.uint64),
+        numbers=np.zeros(16 * t + 64, np.int64),
+        box_at=np.zeros((levels, m), np.int64),
+        live=np.zeros((levels, m), np.int64),
+        open_at=np.zeros((levels, m), np.int64),
+        columns_at=np.zeros((levels, m), np.int64),
+        level=np.zeros((levels, LEVEL_FIELDS), np.int64),
+        mode=np.zeros(m, np.int64),
+        values_at=np.zeros(m, np.int64),
+        patience=np.zeros((levels, 2), np.int64),
+    )
+    stack.live[0] = sizes
+    return stack, root
+
+
+def _longer(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array with twice the room, contents kept."""
+    result = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    result[: len(array)] = array
+    return result

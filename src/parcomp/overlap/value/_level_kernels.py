@@ -1,0 +1,366 @@
+"""Kernels that load, copy and shrink the levels of :class:`~parcomp.overlap.value.layout.Levels`."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from parcomp.jit import inner_kernel, kernel
+from parcomp.overlap.value.layout import (
+    BITS_END,
+    BRANCH,
+    COMMITTED,
+    COMPLETE,
+    DEAD,
+    KEPT_COUNT,
+    KEPT_SLOTS,
+    NOT_COUNTED,
+    OUT,
+    OWN_BITS,
+    POOLED,
+    QUERIES,
+    QUERY_AT,
+    QUERY_END,
+    RESTS,
+    SLOT_BASE,
+    SLOT_END,
+    VALUE_END,
+)
+
+__all__ = [
+    "accepts",
+    "copy_level",
+    "drop_slots",
+    "fill_attribute",
+    "has_room",
+    "index_slots",
+    "keep_slots",
+    "keep_values",
+    "simplify",
+]
+
+
+@kernel
+def fill_attribute(words, offsets, masks, size, bits, bits_at, stride, begin, work_limit):
+    """Write the byte columns of an attribute: slot ``k`` accepts what mask ``masks[k]`` holds.
+
+    Goes on from slot ``begin`` until the end or until ``work_limit`` is used up; where it stopped, and the work.
+    """
+    k = begin
+    work = np.int64(0)
+    while k < len(masks) and work < work_limit:
+        base = bits_at + (k >> 3) * stride
+        shift = np.uint8(k & 7)
+        word_at = offsets[masks[k]]
+        for j in range(size):
+            one = np.uint8((words[word_at + (j >> 6)] >> np.uint64(j & 63)) & np.uint64(1))
+            bits[base + j] |= np.uint8(one << shift)
+        work += size
+        k += 1
+    return k, work
+
+
+@kernel
+def index_slots(levels, level):
+    """Rebuild ``first`` and ``slot_of`` from ``slot_query``."""
+    queries = levels.head[level, QUERIES]
+    at = levels.head[level, QUERY_AT]
+    base = levels.head[level, SLOT_BASE]
+    first = levels.first[at : at + queries + 1]
+    first[:] = 0
+    for a in range(levels.count.shape[1]):
+        for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+            first[levels.slot_query[s] + 1] += 1
+    for q in range(queries):
+        first[q + 1] += first[q]
+    for a in range(levels.count.shape[1]):
+        for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
+            q = levels.slot_query[s]
+            levels.slot_of[base + first[q]] = s - base
+            first[q] += 1
+    for q in range(queries, 0, -1):
+        first[q] = first[q - 1]
+    first[0] = 0
+
+
+@kernel
+def copy_level(levels, source, target, scratch, extent):
+    """Copy a level, or only its pooled values, right behind the region of level ``target - 1``, without gaps."""
+    pooled_only = extent == POOLED
+    bits_end = levels.head[target - 1, BITS_END]
+    value_end = levels.head[target - 1, VALUE_END]
+    slot_end = levels.head[target - 1, SLOT_END]
+    query_end = levels.head[target - 1, QUERY_END]
+    slot_base = slot_end
+    for a in range(levels.count.shape[1]):
+        n = levels.count[source, a]
+        if pooled_only and n:
+            n = scratch.pooled[a]
+        slots = levels.slots[source, a]
+        levels.row[target, a] = levels.row[source, a]
+        levels.count[target, a] = n
+        levels.slots[target, a] = slots
+        levels.stride[target, a] = n
+        levels.bits_at[target, a] = bits_end
+        levels.value_at[target, a] = value_end
+        levels.slot_at[target, a] = slot_end
+        at = levels.value_at[source, a]
+        if pooled_only:
+            for j in range(n):
+                levels.value[value_end + j] = levels.value[at + scratch.pool[a, j]]
+                levels.score[value_end + j] = levels.score[at + scratch.pool[a, j]]
+        else:
+            levels.value[value_end : value_end + n] = levels.value[at : at + n]
+            levels.score[value_end : value_end + n] = levels.score[at : at + n]
+        for g in range((slots + 7) >> 3):
+            at = levels.bits_at[source, a] + g * levels.stride[source, a]
+            if pooled_only:
+                for j in range(n):
+                    levels.bits[bits_end + j] = levels.bits[at + scratch.pool[a, j]]
+            else:
+                levels.bits[bits_end : bits_end + n] = levels.bits[at : at + n]
+            bits_end += n
+        at = levels.slot_at[source, a]
+        levels.slot_query[slot_end : slot_end + slots] = levels.slot_query[at : at + slots]
+        levels.slot_term[slot_end : slot_end + slots] = levels.slot_term[at : at + slots]
+        levels.multiplier[slot_end : slot_end + slots] = levels.multiplier[at : at + slots]
+        value_end += n
+        slot_end += slots
+    queries = levels.head[source, QUERIES]
+    at = levels.head[source, QUERY_AT]
+    levels.query[query_end : query_end + queries] = levels.query[at : at + queries]
+    levels.weight[query_end : query_end + queries] = levels.weight[at : at + queries]
+    levels.head[target, COMMITTED] = levels.head[source, COMMITTED]
+    levels.head[target, QUERIES] = queries
+    levels.head[target, QUERY_AT] = query_end
+    levels.head[target, SLOT_BASE] = slot_base
+    levels.head[target, BITS_END] = bits_end
+    levels.head[target, VALUE_END] = value_end
+    levels.head[target, SLOT_END] = slot_end
+    levels.head[target, QUERY_END] = query_end + queries + 1
+    levels.head[target, BRANCH] = -1
+    levels.head[target, RESTS] = 0
+    levels.head[target, COMPLETE] = 0
+    levels.home[target] = levels.home[source]
+    levels.sifted[target] = levels.sifted[source]
+    levels.counted[target] = levels.counted[source]
+    for a in range(levels.count.shape[1]):
+        if levels.aside[source, a, OUT]:
+            levels.aside[target, a] = levels.aside[source, a]
+        else:
+            levels.aside[target, a] = 0
+        levels.aside[target, a, OWN_BITS] = -1
+    index_slots(levels, target)
+
+
+@inner_kernel
+def keep_values(levels, level, a, kept, size):
+    """Keep the values at the ascending positions ``kept[:size]`` of an attribute."""
+    at = levels.value_at[level, a]
+    for j in range(size):
+        levels.value[at + j] = levels.value[at + kept[j]]
+        levels.score[at + j] = levels.score[at + kept[j]]
+    for g in range((levels.slots[level, a] + 7) >> 3):
+        at = levels.bits_at[level, a] + g * levels.stride[level, a]
+        for j in range(size):
+            levels.bits[at + j] = levels.bits[at + kept[j]]
+    levels.count[level, a] = size
+
+
+@inner_kernel
+def keep_slots(levels, level, a, slot_flag):
+    """Drop the flagged slots of an attribute; slots only ever move towards the front, so this works in place."""
+    n = levels.count[level, a]
+    slot_at = levels.slot_at[level, a]
+    base = levels.head[level, SLOT_BASE]
+    slots = levels.slots[level, a]
+    moved = np.zeros(256, np.uint16)
+    size = 0
+    for g in range((slots + 7) >> 3):
+        # ``moved`` is what a byte of this group becomes, from bit ``size & 7`` of byte ``size >> 3`` on.
+        first = size
+        for k in range(8 * g, min(8 * g + 8, slots)):
+            half = 1 << (k & 7)
+            stays = not slot_flag[slot_at - base + k]
+            term = np.uint16(1 << (size - 8 * (first >> 3))) if stays else np.uint16(0)
+            for i in range(half):
+                moved[half + i] = moved[i] | term
+            if stays:
+                levels.slot_query[slot_at + size] = levels.slot_query[slot_at + k]
+                levels.slot_term[slot_at + size] = levels.slot_term[slot_at + k]
+                levels.multiplier[slot_at + size] = levels.multiplier[slot_at + k]
+                size += 1
+        if first == 8 * g and size == min(8 * g + 8, slots):
+            continue
+        # No byte is written before it is read: group g ends up in bytes up to g, and the spill is no later either.
+        _move_bytes(levels, level, a, g, first, size, moved, n)
+    levels.slots[level, a] = size
+
+
+@inner_kernel
+def _move_bytes(levels, level, a, g, first, end, moved, n):
+    """Write the bits of byte column ``g`` that stay to the bits ``first`` to ``end`` of each value."""
+    stride = levels.stride[level, a]
+    source = levels.bits_at[level, a] + g * stride
+    target = levels.bits_at[level, a] + (first >> 3) * stride
+    if first & 7 == 0:
+        for j in range(n):
+            levels.bits[target + j] = np.uint8(moved[levels.bits[source + j]])
+    elif end <= (first | 7) + 1:
+        for j in range(n):
+            levels.bits[target + j] |= np.uint8(moved[levels.bits[source + j]])
+    else:
+        for j in range(n):
+            pair = moved[levels.bits[source + j]]
+            levels.bits[target + j] |= np.uint8(pair & np.uint16(255))
+            levels.bits[target + stride + j] = np.uint8(pair >> np.uint16(8))
+
+
+@inner_kernel
+def simplify(levels, level, scratch):
+    """Bring a level to normal form after values were dropped or queries flagged dead in ``query_flag``.
+
+    A query that some attribute's live values all reject is satisfied by no row of the level and dies.  A slot that
+    accepts all live values constrains nothing and is dropped; its multiplier moves to the query's other slots, and a
+    query without slots is satisfied by every row, so its weight is committed.  An attribute without slots is settled
+    by any live value.
+    """
+    base = levels.head[level, SLOT_BASE]
+    query_at = levels.head[level, QUERY_AT]
+    queries = levels.head[level, QUERIES]
+    flag = scratch.query_flag
+    drop = scratch.slot_flag
+    work = np.int64(0)
+    changed = False
+    tracing = levels.home.shape[1] > 0
+    for a in range(levels.count.shape[1]):
+        n = levels.count[level, a]
+        slots = levels.slots[level, a]
+        slot_at = levels.slot_at[level, a]
+        work += n * (slots >> 5)
+        for g in range((slots + 7) >> 3):
+            at = levels.bits_at[level, a] + g * levels.stride[level, a]
+            every = np.uint8(255)
+            some = np.uint8(0)
+            for j in range(n):
+                every &= levels.bits[at + j]
+                some |= levels.bits[at + j]
+            for k in range(8 * g, min(8 * g + 8, slots)):
+                one = np.uint8(1 << (k & 7))
+                drop[slot_at - base + k] = 1 if every & one else 0
+                if every & one:
+                    changed = True
+                if not some & one:
+                    q = levels.slot_query[slot_at + k]
+                    if tracing and flag[q] != DEAD:
+                        levels.home[level, levels.query[query_at + q]] = levels.slot_term[slot_at + k]
+                    flag[q] = DEAD
+    for q in range(queries):
+        if flag[q] == DEAD:
+            changed = True
+    if changed:
+        work += drop_slots(levels, level, scratch)
+    return work
+
+
+@inner_kernel
+def drop_slots(levels, level, scratch):
+    """Drop the slots of ``slot_flag``, which constrain nothing, and the dead queries; the work done.
+
+    The multiplier of a slot moves to the query's other slots, and a query without slots is committed.
+    """
+    base = levels.head[level, SLOT_BASE]
+    query_at = levels.head[level, QUERY_AT]
+    queries = levels.head[level, QUERIES]
+    flag = scratch.query_flag
+    drop = scratch.slot_flag
+    tracing = levels.home.shape[1] > 0
+    work = np.int64(0)
+    # Renumber the queries that stay; ``kept`` maps old numbers to new ones.
+    size = 0
+    for q in range(queries):
+        begin = base + levels.first[query_at + q]
+        end = base + levels.first[query_at + q + 1]
+        weight = levels.weight[query_at + q]
+        loose = np.int64(0)
+        stay = 0
+        dead = flag[q] == DEAD
+        flag[q] = 0
+        if dead:
+            levels.counted[level, levels.query[query_at + q]] = NOT_COUNTED
+        for i in range(begin, end):
+            s = levels.slot_of[i]
+            if dead:
+                drop[s] = 1
+            elif drop[s]:
+                loose += levels.multiplier[base + s]
+            else:
+                stay += 1
+        if stay:
+            for i in range(begin, end):
+                s = levels.slot_of[i]
+                if not drop[s]:
+                    share = loose // stay
+                    levels.multiplier[base + s] += share
+                    loose -= share
+                    stay -= 1
+            scratch.kept[q] = size
+            levels.query[query_at + size] = levels.query[query_at + q]
+            levels.weight[query_at + size] = weight
+            size += 1
+        elif not dead:
+            levels.head[level, COMMITTED] += weight
+            if tracing:
+                levels.home[level, levels.query[query_at + q]] = levels.slot_term[base + levels.slot_of[begin]]
+    for a in range(levels.count.shape[1]):
+        slots = levels.slots[level, a]
+        if slots:
+            keep_slots(levels, level, a, drop)
+            slots = levels.slots[level, a]
+            if slots == 0:
+                levels.row[level, a] = levels.value[levels.value_at[level, a]]
+                levels.count[level, a] = 0
+            slot_at = levels.slot_at[level, a]
+            for s in range(slot_at, slot_at + slots):
+                levels.slot_query[s] = scratch.kept[levels.slot_query[s]]
+            work += levels.count[level, a] * (slots >> 3)
+    levels.head[level, QUERIES] = size
+    index_slots(levels, level)
+    return work
+
+
+@inner_kernel
+def accepts(levels, level, a, slot, position):
+    """Whether a slot of attribute ``a`` accepts the live value at ``position``."""
+    k = slot - levels.slot_at[level, a]
+    at = levels.bits_at[level, a] + (k >> 3) * levels.stride[level, a]
+    return (levels.bits[at + position] >> np.uint8(k & 7)) & np.uint8(1)
+
+
+@inner_kernel
+def has_room(levels, level):
+    """Whether what a step needs would fit: a probe its pooled values and a child of them, and what is set aside."""
+    if level + 2 >= levels.head.shape[0]:
+        return False
+    bits = np.int64(0)
+    values = np.int64(0)
+    for a in range(levels.count.shape[1]):
+        bits += levels.count[level, a] * ((levels.slots[level, a] + 7) >> 3)
+        values += levels.count[level, a]
+    bits *= 2
+    values *= 2
+    slots = 2 * (levels.head[level, SLOT_END] - levels.head[level, SLOT_BASE])
+    queries = 2 * (levels.head[level, QUERIES] + 1)
+    for a in range(levels.count.shape[1]):
+        if levels.aside[level, a, OUT]:
+            bits += levels.aside[level, a, KEPT_COUNT] * ((levels.aside[level, a, KEPT_SLOTS] + 7) >> 3)
+            values += levels.aside[level, a, KEPT_COUNT]
+            slots += levels.aside[level, a, KEPT_SLOTS]
+            queries += levels.aside[level, a, KEPT_SLOTS]
+    return (
+        levels.head[level, BITS_END] + bits <= len(levels.bits)
+        and levels.head[level, VALUE_END] + values <= len(levels.value)
+        and levels.head[level, SLOT_END] + slots <= len(levels.slot_query)
+        and levels.head[level, QUERY_END] + queries <= len(levels.query)
+    )

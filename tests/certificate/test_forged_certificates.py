@@ -1,0 +1,396 @@
+"""The checker against a maker and a forger of proofs that share nothing with it or with the prover.
+
+An honest proof is accepted for exactly the bound that the definitions give, and whatever is changed in one, no bound
+below the maximum overlap is ever accepted.
+"""
+
+from __future__ import annotations
+
+import copy
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import parcomp as pc
+from parcomp.costs import amount_of, amount_up
+from parcomp.errors import CertificateError
+from tests.certificate.proof_forger import KINDS, Problem, ProofMaker, random_problem
+
+
+def sets(*accepted):
+    """A query from the values accepted at each attribute, None for all."""
+    return {attribute: frozenset(values) for attribute, values in enumerate(accepted) if values is not None}
+
+
+# The maximum overlap is 12: the row (2, 1) satisfies queries 1 to 4.
+PLAIN = Problem(
+    [4, 4],
+    [sets([0, 1]), sets([1, 2]), sets([2, 3]), sets(None, [0, 1]), sets(None, [1]), sets(None, [3])],
+    [3, 2, 4, 5, 1, 2],
+)
+# The maximum overlap is 7: two parts that do not overlap have 5 and 7.
+PARTED = Problem([2, 3], [sets([0], [0, 1]), sets([0], [1, 2]), sets([1], [0]), sets([1], [0, 1])], [3, 2, 4, 3])
+
+ALL = {"cover": []}
+FIRST = {"cover": [{"weight": 3, "queries": [0, 2]}]}
+SECOND = {"cover": [{"weight": 2, "queries": [3, 5]}]}
+BOTH = {"cover": FIRST["cover"] + SECOND["cover"]}
+SHARES = {0: {"a0": 6}, 1: {"a0": 4}, 2: {"a0": 8}, 3: {"a1": 10}, 4: {"a1": 2}, 5: {"a1": 4}}
+
+
+def part(queries, proof):
+    return {"queries": queries, "proof": proof}
+
+
+def case(values, proof):
+    return {"in": values, "proof": proof}
+
+
+def split(shares, scale=2):
+    return [{"scale": scale, "queries": [[query, of_query] for query, of_query in shares.items()]}]
+
+
+def check(problem, upper, nodes, multipliers=()):
+    """Ask the checker whether these nodes prove ``upper``."""
+    verdict = pc.verify(problem.workload(), problem.certificate(nodes, multipliers, upper))
+    assert verdict.upper == amount_up(upper)
+
+
+HONEST = {
+    "cover": (PLAIN, 12, [BOTH]),
+    "splitting": (PLAIN, 12, [{"splitting": 0}], split(SHARES)),
+    "sum": (PLAIN, 12, [{"sum": [part([0, 1, 2], 1), part([3, 4, 5], 2)]}, FIRST, SECOND]),
+    "parts": (PARTED, 7, [{"parts": [part([0, 1], 1), part([2, 3], 2)]}, ALL, ALL]),
+    "attribute": (PLAIN, 12, [{"attribute": "a0", "cases": [case([0, 1], 1), case([2, 3], 2)]}, SECOND, SECOND]),
+    "queries": (PLAIN, 12, [{"queries": [2], "in": 1, "out": 2}, SECOND, SECOND]),
+    "dominated": (
+        PLAIN,
+        12,
+        [{"dominated": "a1", "keep": [1, 3], "proof": 1}, {"dominated": "a0", "keep": [1, 2], "proof": 2}, BOTH],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_an_honest_proof_is_accepted_and_not_for_a_unit_less(kind):
+    problem, upper, *proof = HONEST[kind]
+    check(problem, upper, *proof)
+    with pytest.raises(CertificateError, match="the cases prove"):
+        check(problem, upper - 1, *proof)
+
+
+ORPHAN, OWN, LESS = "no parent before it", "not a child of its own", "the cases prove"
+
+FORGED = {
+    # A counted query that no part holds.
+    "sum leaves out a query": (
+        "leave out a counted",
+        PLAIN,
+        11,
+        [{"sum": [part([0, 1], 1), part([3, 4, 5], 2)]}, ALL, SECOND],
+    ),
+    "sum of nothing": ("leave out a counted", PLAIN, 0, [{"sum": []}]),
+    "parts leave out queries": ("leave out a counted", PARTED, 5, [{"parts": [part([0, 1], 1)]}, ALL]),
+    "parts leave out a query": (
+        "leave out a counted",
+        PARTED,
+        5,
+        [{"parts": [part([0, 1], 1), part([2], 2)]}, ALL, ALL],
+    ),
+    "parts overlap": (
+        "of different parts overlap",
+        PLAIN,
+        6,
+        [{"parts": [part([0, 1, 2], 1), part([3, 4, 5], 2)]}, FIRST, SECOND],
+    ),
+    # One node as the child of two parents, or of one parent twice: it proves only one of the two, whichever that is.
+    "a case for another, first": (
+        OWN,
+        PLAIN,
+        10,
+        [{"attribute": "a0", "cases": [case([3], 1), case([0, 1, 2], 1)]}, SECOND],
+    ),
+    "a case for another, last": (
+        OWN,
+        PLAIN,
+        10,
+        [{"attribute": "a0", "cases": [case([0, 1, 2], 1), case([3], 1)]}, SECOND],
+    ),
+    "in for out": (OWN, PLAIN, 11, [{"queries": [0], "in": 1, "out": 1}, SECOND]),
+    "out for in": (OWN, PLAIN, 11, [{"queries": [2], "in": 1, "out": 1}, SECOND]),
+    "a part for another, first": (OWN, PARTED, 5, [{"parts": [part([0, 1], 1), part([2, 3], 1)]}, ALL]),
+    "a part for another, last": (OWN, PARTED, 5, [{"parts": [part([2, 3], 1), part([0, 1], 1)]}, ALL]),
+    "a summand for another, first": (OWN, PLAIN, 4, [{"sum": [part([5], 1), part([0, 1, 2, 3, 4], 1)]}, ALL]),
+    "a summand for another, last": (OWN, PLAIN, 4, [{"sum": [part([0, 1, 2, 3, 4], 1), part([5], 1)]}, ALL]),
+    "two parents": (
+        OWN,
+        PLAIN,
+        4,
+        [{"sum": [part([0, 1, 2, 3, 4], 1), part([5], 2)]}, {"dominated": "a0", "keep": [0, 1, 2, 3], "proof": 2}, ALL],
+    ),
+    # Cycles, nodes without a parent, children that are not there.
+    "its own child": (OWN, PLAIN, 0, [{"dominated": "a0", "keep": [0, 1, 2, 3], "proof": 0}]),
+    "a cycle": (
+        OWN,
+        PLAIN,
+        0,
+        [{"dominated": "a0", "keep": [1, 2], "proof": 1}, {"dominated": "a1", "keep": [1, 3], "proof": 0}],
+    ),
+    "never reached": (ORPHAN, PLAIN, 12, [BOTH, ALL]),
+    "never reached, with a child": (ORPHAN, PLAIN, 12, [BOTH, {"sum": [part([0], 2)]}, ALL]),
+    "no such child": (OWN, PLAIN, 12, [{"dominated": "a0", "keep": [1, 2], "proof": 7}]),
+    # A child that proves another subproblem.
+    "summands swapped": (LESS, PLAIN, 12, [{"sum": [part([0, 1, 2], 2), part([3, 4, 5], 1)]}, FIRST, SECOND]),
+    "parts swapped": (
+        LESS,
+        PARTED,
+        7,
+        [{"parts": [part([0, 1], 2), part([2, 3], 1)]}, ALL, {"cover": [{"weight": 7, "queries": [2]}]}],
+    ),
+    # Values and queries that are left out without a reason.
+    "cases leave out values": (
+        "leave out values",
+        PLAIN,
+        11,
+        [{"attribute": "a0", "cases": [case([0, 1], 1)]}, SECOND],
+    ),
+    "no cases": ("leave out values", PLAIN, 0, [{"attribute": "a0", "cases": []}]),
+    "a value that is not dominated": (
+        "not dominated",
+        PLAIN,
+        10,
+        [{"dominated": "a0", "keep": [3], "proof": 1}, SECOND],
+    ),
+    "no value is kept": ("not dominated", PLAIN, 0, [{"dominated": "a0", "keep": [], "proof": 1}, ALL]),
+    "queries of different rows": ("different rows", PLAIN, 10, [{"queries": [5, 1], "in": 1, "out": 2}, FIRST, FIRST]),
+    "no queries": ("ill formed", PLAIN, 12, [{"queries": [], "in": 1, "out": 2}, BOTH, BOTH]),
+    # Covers.
+    "overlapping members": (
+        "one cover set overlap",
+        PLAIN,
+        10,
+        [{"cover": [{"weight": 3, "queries": [0, 1, 2]}, *SECOND["cover"]]}],
+    ),
+    "a member counts once": (LESS, PLAIN, 13, [{"cover": [{"weight": 1, "queries": [3] * 5}]}]),
+    "a negative weight": ("whole number", PLAIN, 11, [{"cover": [*BOTH["cover"], {"weight": -1, "queries": []}]}]),
+    # Multipliers.
+    "multipliers short of a weight": (LESS, PLAIN, 12, [{"splitting": 0}], split(SHARES | {2: {}})),
+    "multipliers of nothing": (LESS, PLAIN, 12, [{"splitting": 0}], split({})),
+    "negative multipliers": ("whole number", PLAIN, 11, [{"splitting": 0}], split(SHARES | {2: {"a0": 12, "a1": -4}})),
+    "a larger scale": (LESS, PLAIN, 12, [{"splitting": 0}], split(SHARES, 4)),
+    "no scale": ("must be positive", PLAIN, 0, [{"splitting": 0}], split(SHARES, 0)),
+    "a negative scale": ("whole number", PLAIN, 0, [{"splitting": 0}], split(SHARES, -2)),
+    "no such multipliers": ("ill formed", PLAIN, 12, [{"splitting": 1}], split(SHARES)),
+    # No proof at all.
+    "search": ("nothing was run again", PLAIN, 12, [{"search": True}]),
+    "an unknown kind": ("has none of", PLAIN, 12, [{"trust": "me"}]),
+    "no nodes": ("ill formed", PLAIN, 12, []),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_proof_is_refused_for_its_own_reason(name):
+    reason, *forged = FORGED[name]
+    with pytest.raises(CertificateError, match=reason):
+        check(*forged)
+
+
+@pytest.mark.parametrize("query", [6, 64, 10**12, 2**70, 10**400])
+def test_a_query_that_is_not_there_is_refused_at_once(query):
+    """However large its number is: sets of queries are bits, and bits of such numbers would fill the memory."""
+    shares = {q: s for q, s in SHARES.items() if q < 5} | {query: {"a1": 4}}
+    for nodes in (
+        [{"sum": [part([0, 1, 2], 1), part([3, 4, query], 2)]}, FIRST, SECOND],
+        [{"parts": [part([*range(6), query], 1)]}, BOTH],
+        [{"queries": [query], "in": 1, "out": 2}, SECOND, SECOND],
+        [{"cover": [*FIRST["cover"], {"weight": 2, "queries": [3, query]}]}],
+        [{"splitting": 0}],
+    ):
+        with pytest.raises(CertificateError):
+            check(PLAIN, 12, nodes, split(shares))
+
+
+def test_a_predicate_that_negates_thousands_of_times_is_refused():
+    """What nests too deeply is an error of the certificate, not of the checker."""
+    keep = [1, 2]
+    for _ in range(5000):
+        keep = {"not": {"not": keep}}
+    with pytest.raises(CertificateError):
+        check(PLAIN, 12, [{"dominated": "a0", "keep": keep, "proof": 1}, BOTH])
+
+
+def test_a_value_that_64_queries_do_not_tell_apart_may_not_be_dropped():
+    """The last of 70 queries accepts one value alone; all others accept it together with another one."""
+    problem = Problem([3], [sets([0, 1])] * 69 + [sets([1])], [1] * 70)
+    check(problem, 70, [{"dominated": "a0", "keep": [1], "proof": 1}, ALL])
+    with pytest.raises(CertificateError, match="not dominated"):
+        check(problem, 69, [{"dominated": "a0", "keep": [0, 2], "proof": 1}, ALL])
+
+
+@pytest.mark.parametrize("scale", [1, 4, 2**10, 2**64])
+def test_scores_beyond_64_bits_are_exact(scale):
+    """Three queries of a third of the largest total each: their scaled sum wraps around in 64 bits to less than 0."""
+    problem = Problem([3], [sets([0]), sets([0, 1]), sets([0, 1])], [2**60, 2**60, 2**60])
+    shares = split({query: {"a0": scale * 2**60} for query in range(3)}, scale)
+    check(problem, 3 * 2**60, [{"splitting": 0}], shares)
+    with pytest.raises(CertificateError, match=LESS):
+        check(problem, 3 * 2**60 - 1, [{"splitting": 0}], shares)
+
+
+JUNK = (None, True, False, 1.0, Decimal(1), "1", "", [], {}, [0], {"a0": 0}, -1, 0, 2**64, 10**400)
+
+
+def paths(document, prefix=()):
+    """Where a value stands in a document of lists and dictionaries."""
+    yield prefix
+    if isinstance(document, dict | list):
+        for key in document if isinstance(document, dict) else range(len(document)):
+            yield from paths(document[key], (*prefix, key))
+
+
+def replaced(document, path, value):
+    """A copy with another value at the path."""
+    changed = copy.deepcopy(document)
+    target = changed
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_wrong_types_and_numbers_never_prove_too_much(kind):
+    """Whatever stands in place of any part of a certificate, it proves the truth or is refused, and no more happens."""
+    problem, upper, nodes, *multipliers = HONEST[kind]
+    certificate = problem.certificate(nodes, *(multipliers or [[]]), upper)
+    workload, truth = problem.workload(), amount_of(certificate["lower"])
+    for path in list(paths(certificate))[1:]:
+        whole = certificate
+        for key in path:
+            whole = whole[key]
+        for junk in JUNK:
+            try:
+                verdict = pc.verify(workload, replaced(certificate, path, junk))
+            except CertificateError:
+                continue
+            assert verdict.lower <= truth <= verdict.upper
+            # A boolean is no number, though Python takes it for one.
+            assert not (isinstance(junk, bool) and type(whole) is int)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_checker_finds_the_bound_of_the_definitions(kind):
+    """Random proofs of all kinds, with 62-bit weights: accepted for the bound they prove, refused for a unit less."""
+    draw = np.random.default_rng(KINDS.index(kind))
+    for _ in range(60):
+        maker = ProofMaker(random_problem(draw), draw)
+        bound = maker.prove(kind)
+        check(maker.problem, bound, maker.nodes, maker.multipliers)
+        if bound:
+            with pytest.raises(CertificateError, match="the cases prove"):
+                check(maker.problem, bound - 1, maker.nodes, maker.multipliers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_beyond_one_word(kind):
+    """More than 64 values and more than 64 queries."""
+    draw = np.random.default_rng(100 + KINDS.index(kind))
+    for _ in range(4):
+        maker = ProofMaker(random_problem(draw, wide=True), draw, depth=1)
+        bound = maker.prove(kind)
+        check(maker.problem, bound, maker.nodes, maker.multipliers)
+        if bound:
+            with pytest.raises(CertificateError, match="the cases prove"):
+                check(maker.problem, bound - 1, maker.nodes, maker.multipliers)
+
+
+def spoil(maker, number, draw):
+    """Change a node so that its step is no longer valid; False where the node leaves nothing to spoil."""
+    node, problem = maker.nodes[number], maker.problem
+    box, counted = maker.places[number]
+    live = problem.live(box, counted)
+    if "attribute" in node:
+        values = box[int(node["attribute"][1:])]
+        if not values:
+            return False
+        lost = draw.choice(sorted(values))
+        for entry in node["cases"]:
+            entry["in"] = [value for value in entry["in"] if value != lost]
+    elif "queries" in node:
+        inside = problem.within(node["queries"][0], box)
+        others = [q for q in range(len(problem.queries)) if problem.within(q, box) != inside]
+        if not others:
+            return False
+        node["queries"] = [*node["queries"], int(draw.choice(others))]
+    elif "dominated" in node:
+        attribute = int(node["dominated"][1:])
+        seen_by = maker.seen_by(attribute, box, counted)
+        top = [v for v in seen_by if not any(seen_by[v] < seen_by[u] for u in seen_by)]
+        if not top:
+            return False
+        lost = seen_by[draw.choice(sorted(top))]
+        node["keep"] = [value for value in node["keep"] if seen_by.get(value) != lost]
+    elif "parts" in node or "sum" in node:
+        if not live:
+            return False
+        lost = draw.choice(live)
+        for entry in node.get("parts") or node["sum"]:
+            entry["queries"] = [query for query in entry["queries"] if query != lost]
+    elif "cover" in node:
+        close = [(p, q) for p in live for q in live if p < q and not problem.disjoint(p, q, box)]
+        if not close:
+            return False
+        node["cover"].append({"weight": 0, "queries": list(close[draw.integers(len(close))])})
+    else:
+        return False
+    return True
+
+
+def test_a_step_that_is_not_valid_is_refused_wherever_it_stands():
+    """The claim is the total, which any bound meets: only the step itself can be the reason."""
+    draw = np.random.default_rng(7)
+    spoilt = dict.fromkeys(KINDS, 0)
+    for _ in range(600):
+        maker = ProofMaker(random_problem(draw), draw)
+        maker.prove()
+        number = int(draw.integers(len(maker.nodes)))
+        kind = next(iter(maker.nodes[number]))
+        if spoil(maker, number, draw):
+            spoilt[kind] += 1
+            with pytest.raises(CertificateError, match=r"leave out|different|not dominated|overlap"):
+                check(maker.problem, 2**62 * len(maker.nodes), maker.nodes, maker.multipliers)
+    assert min(count for kind, count in spoilt.items() if kind != "splitting") >= 10
+
+
+def test_exchanged_pieces_never_prove_too_much():
+    """Subtrees, sets and numbers of one proof in the place of others: what is accepted is no less than the truth."""
+    draw = np.random.default_rng(8)
+    accepted = 0
+    for _ in range(120):
+        maker = ProofMaker(random_problem(draw), draw, depth=2)
+        bound = maker.prove()
+        certificate = maker.problem.certificate(maker.nodes, maker.multipliers, bound)
+        workload, truth = maker.problem.workload(), certificate["lower"]
+        if not truth:
+            continue
+        places = [path for path in paths(certificate) if path and path[0] in {"proof", "multipliers"}]
+        for _ in range(12):
+            target, source = (places[i] for i in draw.integers(len(places), size=2))
+            piece = certificate
+            for key in source:
+                piece = piece[key]
+            forged = replaced(certificate, target, piece)
+            try:
+                # One less than what any row proves: nothing may prove it.
+                pc.verify(workload, forged | {"lower": 0, "upper": truth - 1})
+            except CertificateError:
+                pass
+            else:
+                pytest.fail("a bound below the maximum overlap was accepted")
+            try:
+                pc.verify(workload, forged | {"upper": 2**70})
+            except CertificateError:
+                continue
+            accepted += 1
+    assert accepted > 50

@@ -1,0 +1,291 @@
+"""The value search and its proofs against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.value.layout import OUT
+from parcomp.overlap.value.proof import prove_upper
+from parcomp.overlap.value.value_search import ValueSearch
+
+
+def compile_queries(
+    sizes: Sequence[int], queries: Sequence[Mapping[int, npt.ArrayLike]], weights: npt.ArrayLike
+) -> CompiledWorkload:
+    """A compiled workload from sets of accepted values."""
+    masks: list[dict[bytes, int]] = [{} for _ in sizes]
+    rows: list[list[tuple[int, int]]] = []
+    for query in queries:
+        row = []
+        for a in sorted(query):
+            bits = np.zeros((sizes[a] + 63) // 64 * 64, bool)
+            bits[np.asarray(query[a], np.int64)] = True
+            if bits.sum() < sizes[a]:
+                key = np.packbits(bits, bitorder="little").tobytes()
+                row.append((a, masks[a].setdefault(key, len(masks[a]))))
+        rows.append(row)
+    base = np.concatenate(([0], np.cumsum([len(m) for m in masks]))).astype(int)
+    words = [np.frombuffer(key, np.uint64) for m in masks for key in m]
+    return CompiledWorkload(
+        sizes=np.array(sizes, np.int32),
+        weights=np.array(weights, np.int64),
+        start=np.concatenate(([0], np.cumsum([len(r) for r in rows]))).astype(np.int64),
+        term=np.array([base[a] + i for r in rows for a, i in r], np.int32),
+        mask_attribute=np.array([a for a, m in enumerate(masks) for _ in m], np.int32),
+        mask_offset=np.concatenate(([0], np.cumsum([len(w) for w in words]))).astype(np.int64),
+        mask_words=np.concatenate(words) if words else np.zeros(0, np.uint64),
+    )
+
+
+def random_workload(seed: int, most_values: int = 6) -> CompiledWorkload:
+    """A small random workload, with weights of up to a million."""
+    g = np.random.default_rng(seed)
+    sizes = g.integers(1, most_values + 1, g.integers(1, 5)).tolist()
+    queries = []
+    for _ in range(g.integers(1, 31)):
+        query = {}
+        for a, size in enumerate(sizes):
+            accepted = np.flatnonzero(g.random(size) < g.random())
+            if g.random() < 0.6 and len(accepted):
+                query[a] = accepted
+        queries.append(query)
+    return compile_queries(sizes, queries, g.integers(1, 10 ** g.integers(1, 7), len(queries)))
+
+
+def heaviest(compiled: CompiledWorkload) -> int:
+    """The maximum overlap by enumeration."""
+    rows = itertools.product(*(range(size) for size in compiled.sizes))
+    return max(weigh(compiled, np.array(row, np.int32)) for row in rows)
+
+
+def weigh(compiled: CompiledWorkload, row: np.ndarray[Any, Any]) -> int:
+    """What a row's queries weigh."""
+    return compiled.weigh(row)
+
+
+def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
+    """Check a proof tree by the rules of the module that documents it, in plain Python."""
+    shift, upper = proof["shift"], proof["upper"]
+    terms: list[list[tuple[int, int, set[int]]]] = []
+    for q in range(compiled.query_count):
+        of_query = []
+        for k in range(compiled.start[q], compiled.start[q + 1]):
+            mask = int(compiled.term[k])
+            accepted = set(np.flatnonzero(compiled.mask_bits(mask)).tolist())
+            of_query.append((k, int(compiled.mask_attribute[mask]), accepted))
+        terms.append(of_query)
+    everything = frozenset(range(compiled.query_count))
+    stack = [(0, [set(range(size)) for size in compiled.sizes], everything)]
+    while stack:
+        index, box, counted = stack.pop()
+        node = proof["nodes"][index]
+        if "query" in node:
+            q = node["query"]
+            assert q in counted
+            inside = [set(values) for values in box]
+            for _, a, accepted in terms[q]:
+                inside[a] &= accepted
+            stack.append((node["in"], inside, counted))
+            stack.append((node["out"], box, counted - {q}))
+        elif "attribute" in node:
+            sets = [set(values) & box[node["attribute"]] for values in node["sets"]]
+            sets.append(box[node["attribute"]].difference(*sets))
+            assert len(sets) == len(node["children"])
+            for child, values in zip(node["children"], sets, strict=True):
+                stack.append((child, [*box[: node["attribute"]], values, *box[node["attribute"] + 1 :]], counted))
+        elif node["leaf"] < 0:
+            assert not all(box)
+        else:
+            shares = proof["multipliers"][node["leaf"]]
+            assert min(shares, default=0) >= 0
+            total = 0
+            scores = [dict.fromkeys(values, 0) for values in box]
+            for q in counted:
+                weight = int(compiled.weights[q]) << shift
+                if not terms[q]:
+                    total += weight
+                    continue
+                assert sum(shares[k] for k, _, _ in terms[q]) >= weight
+                for k, a, accepted in terms[q]:
+                    for v in accepted & box[a]:
+                        scores[a][v] += shares[k]
+            if all(box):
+                assert total + sum(max(of_values.values()) for of_values in scores) < (upper + 1) << shift
+
+
+def check_solve(compiled: CompiledWorkload, work: int, truth: int, root_rounds: int = 20) -> ValueSearch:
+    """Run a search to its end, checking the bracket at each pause."""
+    search = ValueSearch(compiled, root_rounds=root_rounds)
+    lower, upper = search.lower, search.upper
+    assert lower <= truth <= upper
+    for _ in range(10**6):
+        if search.done:
+            break
+        search.advance(work)
+        assert lower <= search.lower <= truth <= search.upper <= upper
+        assert weigh(compiled, search.row) == search.lower
+        lower, upper = search.lower, search.upper
+    assert search.lower == search.upper == truth
+    return search
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_small_workloads_are_solved_exactly(block: int) -> None:
+    """On random small workloads every pause brackets the truth and the end meets it."""
+    for seed in range(300 * block, 300 * block + 300):
+        compiled = random_workload(seed)
+        check_solve(compiled, 1 if seed % 3 else 2000, heaviest(compiled), root_rounds=20 * (seed % 2))
+
+
+def test_masks_wider_than_a_word() -> None:
+    """Attributes of more values than a word, a pool or a scoring table's threshold."""
+    for seed in range(60):
+        g = np.random.default_rng(seed)
+        sizes = [int(g.integers(65, 700)), int(g.integers(2, 5))]
+        queries = [
+            {a: np.flatnonzero(g.random(n) < g.uniform(0.2, 0.8)) for a, n in enumerate(sizes) if g.random() < 0.8}
+            for _ in range(40)
+        ]
+        queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
+        compiled = compile_queries(sizes, queries, g.integers(1, 50, 40))
+        check_solve(compiled, 10**5, heaviest(compiled))
+
+
+def test_larger_workloads_agree_with_the_pairwise_product() -> None:
+    """Where branching runs deep, the result is still that of enumeration."""
+    for seed in range(12):
+        g = np.random.default_rng(seed)
+        queries = [
+            {int(a): np.flatnonzero(g.random(5) < 0.5) for a in g.choice(5, g.integers(2, 6), replace=False)}
+            for _ in range(120)
+        ]
+        queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
+        compiled = compile_queries([5] * 5, queries, g.integers(1, 4, 120))
+        search = check_solve(compiled, 3000, heaviest(compiled))
+        assert search.nodes > 1
+
+
+def most_common(sizes: Sequence[int], queries: Sequence[Mapping[int, npt.ArrayLike]]) -> int:
+    """The maximum overlap of up to 64 queries, by the queries that each value accepts."""
+    accepted = [np.zeros(size, np.uint64) for size in sizes]
+    for a, size in enumerate(sizes):
+        for q, query in enumerate(queries):
+            accepted[a][np.asarray(query.get(a, range(size)), np.int64)] |= np.uint64(1 << q)
+    best = 0
+    for values in itertools.product(*accepted[:-2]):
+        pair = np.unique(np.bitwise_and.reduce(values) & accepted[-2])
+        counts = np.bitwise_count(pair)
+        for common in pair[np.argsort(-counts.astype(int))]:
+            if np.bitwise_count(common) <= best:
+                break
+            best = max(best, int(np.bitwise_count(common & accepted[-1]).max()))
+    return best
+
+
+def test_large_attributes_that_bound_little() -> None:
+    """Where they are set aside and brought back, every pause brackets the truth and the end meets it."""
+    set_aside = 0
+    for seed in range(40):
+        g = np.random.default_rng(seed)
+        sizes = [8, 7, 6, 5000, 4000]
+        queries = []
+        for _ in range(60):
+            query = {}
+            for a, size in enumerate(sizes):
+                accepted = np.flatnonzero(g.random(size) < (g.uniform(0.5, 1) if size > 8 else g.uniform(0.2, 0.6)))
+                if g.random() < 0.7 and len(accepted):
+                    query[a] = accepted
+            queries.append(query)
+        truth = most_common(sizes, queries)
+        search = ValueSearch(compile_queries(sizes, queries, [1] * len(queries)))
+        for _ in range(20_000):
+            if search.done:
+                break
+            search.advance(1)
+            assert search.lower <= truth <= search.upper
+            set_aside += search._ready and bool(search._levels.aside[:, :, OUT].any())
+        assert search.lower == truth == search.upper
+    assert set_aside > 1000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "queries", "weights", "truth"),
+    [
+        ([3], [{0: [1]}], [7], 7),
+        ([3], [{0: [0]}, {0: [1, 2]}, {0: [2]}], [3, 2, 2], 4),
+        ([1, 1], [{}, {}], [5, 6], 11),
+        ([], [{}], [2], 2),
+        ([2, 2], [{0: [0]}, {0: [1]}, {}], [1, 1, 1], 2),
+        ([4], [{0: [0]}, {0: [1]}], [10**6, 2**60], 2**60),
+    ],
+)
+def test_degenerate_workloads(
+    sizes: list[int], queries: list[dict[int, list[int]]], weights: list[int], truth: int
+) -> None:
+    """One attribute, one query, nothing constrained, no attribute, huge weights."""
+    compiled = compile_queries(sizes, queries, weights)
+    check_solve(compiled, 1, truth)
+    proof = prove_upper(compiled, truth)
+    assert proof is not None
+    check_proof(compiled, proof)
+
+
+def test_a_given_row_is_kept() -> None:
+    """A search that starts from an optimal row reports that row or one as heavy."""
+    compiled = random_workload(11)
+    first = check_solve(compiled, 10**6, heaviest(compiled))
+    again = ValueSearch(compiled, first.lower, first.row)
+    assert again.lower == first.lower
+    with pytest.raises(ValueError, match="pass its row"):
+        ValueSearch(compiled, first.lower + 1, first.row)
+
+
+def test_the_course_does_not_depend_on_the_slices() -> None:
+    """However the work is cut, the same problems are bounded."""
+    g = np.random.default_rng(5)
+    queries = [{a: np.flatnonzero(g.random(8) < 0.5).tolist() or [0] for a in range(6)} for _ in range(80)]
+    compiled = compile_queries([8] * 6, queries, [1] * 80)
+    nodes = set()
+    for work in (500, 10**5, 10**9):
+        search = ValueSearch(compiled)
+        while not search.done:
+            search.advance(work)
+        nodes.add((search.nodes, search.lower))
+    assert len(nodes) == 1
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_proofs_of_small_workloads_check(block: int) -> None:
+    """The exact bound is provable, and a checker that shares no code accepts the proof."""
+    for seed in range(5000 + 100 * block, 5100 + 100 * block):
+        compiled = random_workload(seed)
+        truth = heaviest(compiled)
+        proof = prove_upper(compiled, truth, root_rounds=20 * (seed % 2))
+        assert proof is not None
+        check_proof(compiled, proof)
+        assert prove_upper(compiled, truth - 1) is None
+
+
+def test_a_deep_proof_checks() -> None:
+    """A proof with branchings on values and queries checks, and too small a limit yields none."""
+    g = np.random.default_rng(3)
+    sizes = [5, 6, 7, 90, 80]
+    queries = [
+        {a: np.flatnonzero(g.random(n) < 0.5).tolist() or [0] for a, n in enumerate(sizes) if g.random() < 0.7}
+        for _ in range(60)
+    ]
+    compiled = compile_queries(sizes, queries, g.integers(1, 3, 60))
+    search = ValueSearch(compiled)
+    search.advance(10**10)
+    proof = prove_upper(compiled, search.upper)
+    assert proof is not None
+    assert any("attribute" in node for node in proof["nodes"])
+    check_proof(compiled, proof)
+    assert prove_upper(compiled, search.upper, size_limit=50) is None
