@@ -15,7 +15,7 @@ from benchmarks import baseline
 from benchmarks.harness import Goal, Ratio, Row, Settings, benchmark, limited, repeated, timed
 from experiments.workloads import census_sample, uniform_workload
 from parcomp import Workload
-from parcomp.graph.clique import clique_number
+from parcomp.graph import search_cliques
 from parcomp.graph.coloring import dsatur, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from parcomp.model.compile import compile_workload
@@ -36,7 +36,7 @@ def census_clique(settings: Settings) -> Iterator[Row]:
     for seed in range(seeds):
         workload = census_sample(t, seed)
         graph = _graph_of(workload)
-        ours, our_time = repeated(clique_number, graph)
+        ours, our_time = repeated(search_cliques, graph)
         theirs, their_time = timed(baseline.maximum_clique, graph.to_networkx(), limit)
         their_time = replace(their_time, finished=theirs.finished)
         ratio = Ratio.between(their_time, our_time)
@@ -113,7 +113,7 @@ def random_cliques(settings: Settings) -> Iterator[Row]:
         for weighted in (False, True):
             graph = _random_graph(n, density, weighted, seed=n)
             exported = graph.to_networkx()
-            ours, our_time = timed(clique_number, graph, limit)
+            ours, our_time = timed(search_cliques, graph, limit)
             peers = {"networkx": limited(networkx_clique, [exported, weighted], limit)}
             if not weighted:
                 peers["igraph"] = limited(igraph_clique, [igraph.Graph(n, list(exported.edges))], limit)
@@ -144,14 +144,14 @@ def _warm_up() -> None:
     """Have every kernel compiled or loaded for the types it is called with; sizes do not matter for that."""
     for weighted in (False, True):
         # Denser graphs take kernels that others do not.
-        clique_number(_random_graph(100, 0.9, weighted, seed=1), 5.0)
+        search_cliques(_random_graph(100, 0.9, weighted, seed=1), 5.0)
         graph = _random_graph(80, 0.8, weighted, seed=0)
-        clique_number(graph, 5.0)
+        search_cliques(graph, 5.0)
         dsatur(graph)
         weighted_coloring(graph)
     for workload in (census_sample(80, 0), uniform_workload(80, 20, 4, 0), uniform_workload(200, 5, 2, 0)):
         graph = _graph_of(workload)
-        clique_number(graph, 5.0)
+        search_cliques(graph, 5.0)
         dsatur(graph)
 
 

@@ -26,10 +26,10 @@ from parcomp.model.workload import Workload
 from parcomp.model.workload_file import register_workload_format
 
 if TYPE_CHECKING:
-    from parcomp.certificate.checker import verify
+    from parcomp.certificate import verify
     from parcomp.custodian import Custodian
-    from parcomp.graph.numbers import chromatic_number, clique_number
-    from parcomp.overlap.maximum import max_overlap
+    from parcomp.graph import chromatic_number, clique_number
+    from parcomp.overlap import max_overlap
     from parcomp.planning.plan import plan
     from parcomp.privacy.loss import privacy_loss
 
@@ -55,12 +55,12 @@ __all__ = [
 # These pull in numba, and the custodian databases, which take longer to import than most workloads take to solve.
 _LAZY = {
     "Custodian": "parcomp.custodian",
-    "chromatic_number": "parcomp.graph.numbers",
-    "clique_number": "parcomp.graph.numbers",
-    "max_overlap": "parcomp.overlap.maximum",
+    "chromatic_number": "parcomp.graph",
+    "clique_number": "parcomp.graph",
+    "max_overlap": "parcomp.overlap",
     "plan": "parcomp.planning.plan",
     "privacy_loss": "parcomp.privacy.loss",
-    "verify": "parcomp.certificate.checker",
+    "verify": "parcomp.certificate",
 }
 
 register_workload_format(".sql", "parcomp.sql.workload_file:load_sql_workload")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from parcomp.bits import pack_bits
 from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import clique
-from parcomp.graph.clique import CliqueSearch, clique_number
+from parcomp.graph.clique import CliqueSearch, search_cliques
 from parcomp.graph.query_graph import QueryGraph, build_query_graph
+from parcomp.slices import sliced
 from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
 from tests.wide_workloads import random_wide
 
@@ -34,9 +35,13 @@ def without_root_bounds(monkeypatch):
             self.weight = self.bound = graph.total
             self.class_count = graph.vertex_count
 
-    monkeypatch.setattr(clique, "dsatur", Loose)
-    monkeypatch.setattr(clique, "weighted_coloring", lambda graph, rounds: Loose(graph))
-    monkeypatch.setattr(clique, "fractional_cover", Loose)
+    @sliced
+    def loose(graph, rounds=0):
+        yield 1
+        return Loose(graph)
+
+    for name in ("dsatur", "weighted_coloring", "fractional_cover"):
+        monkeypatch.setattr(clique, name, loose)
 
 
 @pytest.mark.parametrize("heaviest", [1, 3, 1000])
@@ -49,8 +54,8 @@ def test_thousands_of_small_graphs(heaviest, helped, monkeypatch):
     draw = np.random.default_rng(heaviest)
     for _ in range(700):
         graph = random_graph(draw, int(draw.integers(1, 11)), draw.random(), heaviest)
-        result = clique_number(graph)
-        assert result.exact
+        result = search_cliques(graph)
+        assert result.done
         assert result.lower == result.upper == heaviest_clique(graph)
         assert_clique(graph, result)
 
@@ -64,8 +69,8 @@ def test_branching_alone_against_networkx(heaviest, monkeypatch):
     for _ in range(60):
         graph = random_graph(draw, int(draw.integers(20, 100)), draw.choice([0.1, 0.3, 0.5, 0.7]), heaviest)
         _, truth = nx.max_weight_clique(graph.to_networkx(), "weight")
-        result = clique_number(graph)
-        assert (result.lower, result.upper, result.exact) == (truth, truth, True)
+        result = search_cliques(graph)
+        assert (result.lower, result.upper, result.done) == (truth, truth, True)
         assert_clique(graph, result)
 
 
@@ -80,7 +85,7 @@ def test_wide_workloads_where_cliques_overlap(shape, helped, monkeypatch):
     for _ in range(6):
         wide = random_wide(draw, shape)
         graph = build_query_graph(wide.compiled())
-        result = clique_number(graph)
+        result = search_cliques(graph)
         assert result.lower == result.upper == wide.truth()
         assert_clique(graph, result)
 
@@ -94,8 +99,8 @@ def test_several_words_against_networkx(heaviest, monkeypatch):
     for _ in range(6):
         graph = random_graph(draw, int(draw.integers(129, 301)), draw.choice([0.05, 0.15, 0.25]), heaviest)
         _, truth = nx.max_weight_clique(graph.to_networkx(), "weight")
-        result = clique_number(graph)
-        assert (result.lower, result.upper, result.exact) == (truth, truth, True)
+        result = search_cliques(graph)
+        assert (result.lower, result.upper, result.done) == (truth, truth, True)
         assert_clique(graph, result)
 
 
@@ -104,32 +109,29 @@ def test_several_words_against_networkx(heaviest, monkeypatch):
 def test_any_weights(seed, size, density, heaviest):
     """Whatever the graph, and with weights that nearly fill 62 bits, the search agrees with brute force."""
     graph = random_graph(np.random.default_rng(seed), size, density, heaviest)
-    result = clique_number(graph)
-    assert (result.lower, result.exact) == (heaviest_clique(graph), True)
+    result = search_cliques(graph)
+    assert (result.lower, result.done) == (heaviest_clique(graph), True)
 
 
 @pytest.mark.parametrize("heaviest", [1, 100])
 def test_interrupted_brackets_are_sound(heaviest, monkeypatch):
     """After every slice of work the bracket holds the truth, its clique is real, and both ends only improve."""
-    monkeypatch.setattr(clique, "_SLICE_WORK", 200)
     without_local_search(monkeypatch)
     draw = np.random.default_rng(heaviest)
     slices = 0
     for _ in range(15):
         graph = random_graph(draw, 70, 0.75, heaviest)
-        truth = clique_number(graph).lower
+        truth = search_cliques(graph).lower
         search = CliqueSearch(graph)
-        previous = search.result()
-        while True:
-            result = search.run(time.monotonic())
-            assert_clique(graph, result)
-            assert previous.lower <= result.lower <= truth <= result.upper <= previous.upper
-            assert result.exact == (result.lower == result.upper)
-            previous = result
+        lower, upper = search.lower, search.upper
+        while not search.done:
+            search.advance(200)
+            assert_clique(graph, search)
+            assert lower <= search.lower <= truth <= search.upper <= upper
+            assert search.done == (search.lower == search.upper)
+            lower, upper = search.lower, search.upper
             slices += 1
-            if result.exact:
-                break
-        assert result.lower == truth
+        assert search.lower == truth
     assert slices > 100
 
 
@@ -142,6 +144,8 @@ def test_tails_bound_the_branches_to_come(heaviest, monkeypatch):
     looked_at = 0
     for _ in range(60):
         search = CliqueSearch(random_graph(draw, 14, draw.uniform(0.3, 0.9), heaviest))
+        while search._tail is None and search.advance(1):
+            pass
         for position in range(0, len(search._branches), 3):
             inner = QueryGraph(search._adjacency, search._weights).subgraph(search._branches[position:])
             assert search._tail[position] >= heaviest_clique(inner)
@@ -153,9 +157,9 @@ def test_unfinished_upper_bound_is_not_the_incumbent():
     """A search that is stopped at once on a hard graph says so, and its upper bound is above the clique it has."""
     graph = random_graph(np.random.default_rng(0), 300, 0.9)
     began = time.monotonic()
-    result = clique_number(graph, 0.05)
+    result = search_cliques(graph, 0.05)
     assert time.monotonic() - began < 20
-    assert not result.exact
+    assert not result.done
     assert result.upper > result.lower
     assert_clique(graph, result)
 
@@ -179,15 +183,15 @@ def test_unfinished_upper_bound_is_not_the_incumbent():
 )
 def test_known_clique_numbers(graph, number):
     """The clique number is right on graphs where it is known, also where coloring bounds are far off."""
-    result = clique_number(QueryGraph.from_networkx(graph))
-    assert (result.lower, result.upper, result.exact) == (number, number, True)
+    result = search_cliques(QueryGraph.from_networkx(graph))
+    assert (result.lower, result.upper, result.done) == (number, number, True)
 
 
 def test_weights_decide():
     """A heavy vertex outweighs a larger clique, and a heavy clique a larger one."""
     triangle_and_edge = QueryGraph.from_edges(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [2, 2, 2, 4, 3])
-    assert clique_number(triangle_and_edge).vertices.tolist() == [3, 4]
-    assert clique_number(QueryGraph.from_edges(4, [(0, 1), (1, 2), (0, 2)], [2, 2, 2, 9])).vertices.tolist() == [3]
+    assert search_cliques(triangle_and_edge).vertices.tolist() == [3, 4]
+    assert search_cliques(QueryGraph.from_edges(4, [(0, 1), (1, 2), (0, 2)], [2, 2, 2, 9])).vertices.tolist() == [3]
 
 
 def test_weighted_multipartite():
@@ -197,8 +201,8 @@ def test_weighted_multipartite():
     graph = nx.complete_multipartite_graph(*parts)
     weights = draw.integers(1, 1000, sum(parts))
     expected = sum(int(part.max()) for part in np.split(weights, np.cumsum(parts)[:-1]))
-    found = clique_number(QueryGraph.from_edges(sum(parts), graph.edges, weights))
-    assert (found.lower, found.exact) == (expected, True)
+    found = search_cliques(QueryGraph.from_edges(sum(parts), graph.edges, weights))
+    assert (found.lower, found.done) == (expected, True)
 
 
 @pytest.mark.parametrize("helped", [True, False])
@@ -213,7 +217,7 @@ def test_multipartite_graphs_of_several_words(heaviest, helped, monkeypatch):
         part = draw.integers(0, 120, int(draw.integers(260, 301)))
         weights = draw.integers(1, heaviest + 1, len(part))
         graph = QueryGraph(pack_bits(part[:, None] != part[None, :]), weights)
-        result = clique_number(graph)
+        result = search_cliques(graph)
         assert result.lower == result.upper == sum(int(weights[part == p].max()) for p in np.unique(part))
         assert_clique(graph, result)
 
@@ -221,13 +225,13 @@ def test_multipartite_graphs_of_several_words(heaviest, helped, monkeypatch):
 def test_same_seed_same_clique():
     """The search is deterministic."""
     graph = random_graph(np.random.default_rng(8), 120, 0.6, 10)
-    assert clique_number(graph, seed=3).vertices.tolist() == clique_number(graph, seed=3).vertices.tolist()
+    assert search_cliques(graph, seed=3).vertices.tolist() == search_cliques(graph, seed=3).vertices.tolist()
 
 
 def test_no_vertices():
     """A graph without vertices has clique number 0."""
-    result = clique_number(QueryGraph.from_edges(0, []))
-    assert (result.lower, result.upper, result.exact, len(result.vertices)) == (0, 0, True, 0)
+    result = search_cliques(QueryGraph.from_edges(0, []))
+    assert (result.lower, result.upper, result.done, len(result.vertices)) == (0, 0, True, 0)
 
 
 @pytest.mark.parametrize("count", [65, 129, 193, 300])

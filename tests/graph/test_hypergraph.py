@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parcomp.errors import SizeError
-from parcomp.graph.clique import clique_number
+from parcomp.graph import search_cliques
 from parcomp.graph.hypergraph import MAX_HYPERGRAPH_QUERIES, overlap_hypergraph
 from parcomp.graph.query_graph import build_query_graph
 from tests.graph.graphs import compile_sets, random_sets
@@ -46,9 +46,9 @@ def test_rank_is_at_most_the_clique_number():
     draw = np.random.default_rng(6)
     for _ in range(100):
         compiled = compile_sets([4, 5], random_sets(draw, [4, 5], 12, "point"))
-        assert overlap_hypergraph(compiled).rank == clique_number(build_query_graph(compiled)).lower
+        assert overlap_hypergraph(compiled).rank == search_cliques(build_query_graph(compiled)).lower
     gap = compile_sets([3], [{0: {1, 2}}, {0: {0, 2}}, {0: {0, 1}}])
-    assert (overlap_hypergraph(gap).rank, clique_number(build_query_graph(gap)).lower) == (2, 3)
+    assert (overlap_hypergraph(gap).rank, search_cliques(build_query_graph(gap)).lower) == (2, 3)
 
 
 def test_size_is_limited():

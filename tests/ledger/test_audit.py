@@ -21,9 +21,9 @@ from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, Entry, chain
 from parcomp.model.condition import Condition
 from parcomp.model.statement import Statement
+from parcomp.overlap import WorkloadOverlap
 from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP, Measure
-from parcomp.privacy.overlap_units import OverlapUnits
 
 DOMAIN = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 3), "area": Categorical(["N", "S", "W"], True)})
 ROWS = [dict(zip(DOMAIN.names, values, strict=True)) for values in product("FM", range(4), ["N", "S", "W", None])]
@@ -132,7 +132,7 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
     quick = audit(chained(loose, entries), loose, domain, time_limit=0.0)
     # By work and not by time, some of which compiling may take.
     workload = Workload(domain, queries)
-    gamma = OverlapUnits(workload).within_work(np.ones(len(queries), np.int64), 1 << 36).upper
+    gamma = WorkloadOverlap(workload).within_work(np.ones(len(queries), np.int64), 1 << 36).upper
     assert quick.ok
     assert quick.lower <= gamma < quick.loss
     tight = replace(loose, budget_units=gamma)

@@ -112,7 +112,7 @@ def test_less_time_for_reductions_changes_nothing_but_the_way():
     compiled = compile_workload(uniform_workload(40, 4, 5, seed=0)).compiled
     assert compiled.sizes.max() > 1 << 14
     engine = Engine(compiled, reduction_work=1)
-    while engine.advance():
+    while engine.advance(1 << 24):
         pass
     short, whole = engine.bracket(), solve_within(compiled, 1 << 40)
     assert short.lower == short.upper == whole.lower == whole.upper

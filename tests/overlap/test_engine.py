@@ -11,9 +11,10 @@ import parcomp as pc
 from experiments.workloads import dense_subsets
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import engine as engine_module
-from parcomp.overlap.engine import Engine, run, solve_within
+from parcomp.overlap.engine import Engine, solve_within
 from parcomp.overlap.reduce.pipeline import Rule
 from parcomp.overlap.search import Strategy
+from parcomp.slices import run
 from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
 
 CHUNKS, PER_CHUNK = 50, 1_000
@@ -55,7 +56,7 @@ def test_a_pause_leaves_no_threads_behind():
     threading.setprofile(lambda *_: started.add(threading.get_ident()))
     try:
         for _ in range(40):
-            engine.advance()
+            engine.advance(1 << 24)
             assert threading.active_count() == before
     finally:
         threading.setprofile(None)
@@ -87,6 +88,7 @@ def test_interrupt_returns_the_bracket_so_far(monkeypatch):
 
     original = engine_module.Engine.advance
     monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
-    bracket = run(engine, time.monotonic() + 60)
+    run(engine, time.monotonic() + 60)
+    bracket = engine.bracket()
     assert slices == 12
     assert bracket.lower == row_weight(compiled, bracket.row) <= bracket.upper < compiled.total

@@ -30,11 +30,11 @@ from parcomp.overlap.rows.enumeration import heaviest_row
 from parcomp.overlap.rows.ranges import sweep
 from parcomp.overlap.rows.row_search import RowSearch
 from parcomp.overlap.search import Strategy
-from parcomp.overlap.sparse.clique_search import solve_sparse
 from parcomp.overlap.value.proof import prove_upper
 from parcomp.overlap.value.splitting import split
 from parcomp.overlap.value.value_search import ValueSearch
 from tests.overlap.compiled_workloads import compile_values
+from tests.sparse import solve_sparse
 from tests.wide_workloads import SHAPES, Wide, random_wide
 
 SEED = {shape: 1000 * number for number, shape in enumerate(SHAPES)}

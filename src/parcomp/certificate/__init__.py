@@ -1,5 +1,5 @@
 """The checker of certificates, which knows workloads and nothing of how they are solved."""
 
-from parcomp.certificate.checker import verify, workload_digest
+from parcomp.certificate.checker import load_certificate, verify, workload_digest
 
-__all__ = ["verify", "workload_digest"]
+__all__ = ["load_certificate", "verify", "workload_digest"]

@@ -13,7 +13,7 @@ from parcomp.cli.render import print_overlap
 from parcomp.errors import ParcompError
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
-from parcomp.overlap.result import Method
+from parcomp.overlap import Method
 
 __all__ = ["overlap"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from parcomp.errors import ParcompError
-from parcomp.graph.coloring import Coloring
-from parcomp.graph.query_graph import QueryGraph
+from parcomp.graph import Coloring, QueryGraph
 
 __all__ = ["save_query_graph"]
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from parcomp.overlap.result import MaximumOverlap
+from parcomp.overlap import MaximumOverlap
 
 __all__ = ["print_overlap"]
 

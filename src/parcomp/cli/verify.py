@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from parcomp.certificate.checker import load_certificate
-from parcomp.certificate.checker import verify as check
+from parcomp.certificate import load_certificate
+from parcomp.certificate import verify as check
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from parcomp.model.domain import Domain
 from parcomp.model.query import Query
-from parcomp.overlap.live.live_overlap import LiveOverlap
+from parcomp.overlap import LiveOverlap
 from parcomp.privacy.measures import Neighbours
 
 __all__ = ["Account", "Expense", "Verdict"]

@@ -1,1 +1,29 @@
-"""The query graph, its clique number and colorings, and the overlap hypergraph (paper §5, §6 and appendix)."""
+"""The query graph and what it tells: cliques, colorings, and the overlap hypergraph."""
+
+from parcomp.graph.clique import CliqueSearch, search_cliques
+from parcomp.graph.coloring import Coloring, ColoringSearch, Cover, dsatur, fractional_cover, weighted_coloring
+from parcomp.graph.hypergraph import OverlapHypergraph, overlap_hypergraph
+from parcomp.graph.numbers import ChromaticNumber, CliqueNumber, GraphNumber, chromatic_number, clique_number
+from parcomp.graph.query_graph import QueryGraph, build_query_graph
+from parcomp.graph.workload_graph import WorkloadGraph
+
+__all__ = [
+    "ChromaticNumber",
+    "CliqueNumber",
+    "CliqueSearch",
+    "Coloring",
+    "ColoringSearch",
+    "Cover",
+    "GraphNumber",
+    "OverlapHypergraph",
+    "QueryGraph",
+    "WorkloadGraph",
+    "build_query_graph",
+    "chromatic_number",
+    "clique_number",
+    "dsatur",
+    "fractional_cover",
+    "overlap_hypergraph",
+    "search_cliques",
+    "weighted_coloring",
+]

@@ -15,7 +15,7 @@ branches before i.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -26,23 +26,13 @@ from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import _clique_start_kernels as start_kernels
 from parcomp.graph.coloring import dsatur, first_fit, fractional_cover, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph
+from parcomp.slices import LARGEST_SLICE, Course, Slices, run
 
-__all__ = ["CliqueResult", "CliqueSearch", "clique_number"]
+__all__ = ["CliqueSearch", "search_cliques"]
 
-_SLICE_WORK = 1 << 24  # word operations between two looks at the clock: some 20 ms
 _TABU_WORK = 1 << 20  # vertices looked at by the tabu search, unless the coloring is met before
 _COVERED_UP_TO = 1 << 11  # up to this many vertices a better root bound than DSatur's is worth its time
 _SORTED_ORDER_FROM = 1 << 13  # beyond this many vertices the quadratic degeneracy order gives way to a sort
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CliqueResult:
-    """A clique ``vertices`` (ascending) of weight ``lower``, and a proven bound ``upper`` on any clique's weight."""
-
-    lower: int
-    upper: int
-    exact: bool
-    vertices: npt.NDArray[np.int64]
 
 
 def _scratch(size: int) -> tuple[npt.NDArray[Any], ...]:
@@ -62,8 +52,6 @@ def _scratch(size: int) -> tuple[npt.NDArray[Any], ...]:
 class _Subproblem:
     """Cliques within a small graph that beat ``target``, searched in slices of work."""
 
-    __slots__ = ("_adjacency", "_best", "_branches", "_counters", "_nodes", "_scratch", "_weights")
-
     def __init__(self, adjacency: npt.NDArray[np.uint64], weights: npt.NDArray[np.int64], target: int) -> None:
         size, words = adjacency.shape
         self._adjacency, self._weights = adjacency, weights
@@ -80,8 +68,13 @@ class _Subproblem:
         self._best = np.zeros(depth, np.int64)
         self._counters = np.array([0 if end else -1, target, 0, 0], np.int64)
 
-    def run_slice(self) -> bool:
-        """Do a slice of work; whether the search is finished."""
+    @property
+    def nodes(self) -> int:
+        """How many nodes were opened."""
+        return int(self._counters[3])
+
+    def run(self, work: int) -> bool:
+        """Do about so much work; whether the search is finished."""
         while True:
             status = kernels.search(
                 self._adjacency,
@@ -91,7 +84,7 @@ class _Subproblem:
                 self._best,
                 self._counters,
                 self._scratch,
-                _SLICE_WORK,
+                work,
             )
             if status == 2:
                 vertex, bound = self._branches
@@ -104,63 +97,127 @@ class _Subproblem:
         return int(self._counters[1]), self._best[: self._counters[2]]
 
 
-class CliqueSearch:
-    """A search that can be run for a while, asked for its bracket, and run on.
-
-    Creating it already colors the graph and looks for a first clique, in time that is not limited but small.
-    """
+class CliqueSearch(Course):
+    """A search for the heaviest clique: ``vertices`` (ascending) weigh ``lower``, no clique more than ``upper``."""
 
     def __init__(self, graph: QueryGraph, *, seed: int = 0) -> None:
-        self._graph = graph
-        self._best = np.zeros(0, np.int64)
-        self._lower = self._upper = 0
+        super().__init__()
+        self.lower, self.upper = 0, int(graph.weights.sum())
+        self.vertices = np.zeros(0, np.int64)
+        self._graph, self._seed = graph, seed
         self._position = 0
-        self._tail: list[int] = []
+        self._tail: list[int] | None = None
         self._branches = np.zeros(0, np.int32)
-        self._subproblem: _Subproblem | None = None
-        if graph.vertex_count:
-            self._start(seed)
 
-    def _start(self, seed: int) -> None:
-        """Bracket by coloring and tabu search, then prepare the root of the branch and bound."""
+    @property
+    def done(self) -> bool:
+        """Whether ``lower`` is the clique number."""
+        return self.lower >= self.upper
+
+    def course(self) -> Slices[None]:
+        """Bracket by coloring and tabu search, then look through the branches of the root one after the other."""
+        if self._graph.vertex_count:
+            yield from self._start()
+        if self._tail is not None:
+            self._bound()
+        while self._position < len(self._branches):
+            work = min(LARGEST_SLICE, self.left)
+            position, interrupted = kernels.open_branch(
+                self._adjacency,
+                self._weights,
+                self._settled,
+                self._branches,
+                self._position,
+                self.lower,
+                *self._spare,
+                self._scratch,
+                work,
+            )
+            passed, self._position = int(position) - self._position, int(position)
+            self._bound()
+            yield work if interrupted else min(work, (passed + 1) * (self._adjacency.size >> 2))
+            if self._position < len(self._branches) and not interrupted:
+                yield from self._search_branch()
+
+    def _start(self) -> Slices[None]:
+        """Prepare the root of the branch and bound, unless a coloring meets the first clique."""
         graph = self._graph
-        self._upper = dsatur(graph).weight
-        self._seek(np.arange(graph.vertex_count), _TABU_WORK >> 2, seed)
-        alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self._lower))
-        if self._lower < self._upper and len(alive):
+        coloring = yield from dsatur.slices(graph)
+        self.upper = coloring.weight
+        self._seek(np.arange(graph.vertex_count), _TABU_WORK >> 2, self._seed)
+        yield _TABU_WORK + 2 * graph.adjacency.size
+        alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self.lower))
+        if self.lower < self.upper and len(alive):
             # What a first clique leaves of the graph is often small: there the same work goes further.
-            self._seek(alive, _TABU_WORK, seed + 1)
-            alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self._lower))
-        if self._lower >= self._upper:
+            self._seek(alive, _TABU_WORK, self._seed + 1)
+            yield 4 * _TABU_WORK + 2 * graph.adjacency.size
+            alive = np.flatnonzero(start_kernels.core(graph.adjacency, graph.weights, self.lower))
+        if self.lower >= self.upper:
             return
         self._chosen, self._adjacency = self._arranged(graph.adjacency, graph.weights, alive)
         self._weights = graph.weights[self._chosen]
         size = len(self._chosen)
+        yield 4 * self._adjacency.size
         if size <= _COVERED_UP_TO:
             # A clique heavier than the incumbent lies within the core, so a bound on the core bounds them all.
             inner = QueryGraph(self._adjacency, self._weights)
-            bound = weighted_coloring(inner, rounds=1).weight
+            coloring = yield from weighted_coloring.slices(inner, rounds=1)
+            bound = coloring.weight
             if self._weights.min(initial=1) < self._weights.max(initial=1):
                 # With equal weights peeling yields a coloring too.
-                bound = min(bound, fractional_cover(inner).bound)
-            self._upper = max(self._lower, min(self._upper, bound))
-        if self._lower >= self._upper:
+                cover = yield from fractional_cover.slices(inner)
+                bound = min(bound, cover.bound)
+            self.upper = max(self.lower, min(self.upper, bound))
+        if self.lower >= self.upper:
             return
         self._scratch = _scratch(size)
         self._spare = (np.zeros(size, np.int32), np.zeros(size, np.int64))
         everything = pack_bits(np.ones(size, np.bool_))
-        end, _ = kernels.expand(self._adjacency, self._weights, everything, self._lower, *self._spare, 0, self._scratch)
+        end, work = kernels.expand(
+            self._adjacency, self._weights, everything, self.lower, *self._spare, 0, self._scratch
+        )
+        yield int(work)
         self._branches = self._spare[0][:end].copy()
         self._tail = self._tail_bounds()
         outside = np.ones(size, np.bool_)
         outside[self._branches] = False
         self._settled = pack_bits(outside)
 
+    def _search_branch(self) -> Slices[None]:
+        """Look for a heavier clique among the vertex at ``position`` and what is settled, then settle it too."""
+        vertex = int(self._branches[self._position])
+        near = unpack_bits(self._settled & self._adjacency[vertex], len(self._weights))
+        vertices, adjacency = self._arranged(self._adjacency, self._weights, np.flatnonzero(near))
+        search = _Subproblem(adjacency, self._weights[vertices], self.lower - int(self._weights[vertex]))
+        finished = False
+        while not finished:
+            work, nodes = min(LARGEST_SLICE, self.left), search.nodes
+            finished = search.run(work)
+            _, found = search.best()
+            if len(found):
+                self._adopt(self._chosen[np.append(vertices[found], vertex)])
+            if finished:
+                self._settled[vertex >> 6] |= np.uint64(1) << np.uint64(vertex & 63)
+                self._position += 1
+                work = min(work, (search.nodes - nodes + 1) * (adjacency.size >> 2))
+            self._bound()
+            yield work
+
+    def _bound(self) -> None:
+        """Lower the upper end as far as the branches that are settled allow.
+
+        Among the settled vertices no clique is heavier than ``lower``.  Any other clique adds to such a one a clique
+        among the branches still to come, which the tail bounds.
+        """
+        assert self._tail is not None
+        beyond = self._tail[self._position] if self._position < len(self._branches) else 0
+        self.upper = min(self.upper, self.lower + beyond)
+
     def _seek(self, vertices: npt.NDArray[np.int64], work: int, seed: int) -> None:
         """Look for a better incumbent among ``vertices`` by tabu search, in about this much work."""
         inner = start_kernels.induced(self._graph.adjacency, vertices)
         steps = min(max(512, work // len(vertices)), 64 * (len(vertices) + 8))
-        found = start_kernels.local_search(inner, self._graph.weights[vertices], steps, self._upper, seed)
+        found = start_kernels.local_search(inner, self._graph.weights[vertices], steps, self.upper, seed)
         self._adopt(vertices[np.flatnonzero(found)])
 
     @staticmethod
@@ -191,72 +248,12 @@ class CliqueSearch:
 
     def _adopt(self, vertices: npt.NDArray[np.int64]) -> None:
         weight = int(self._graph.weights[vertices].sum())
-        if weight > self._lower:
-            self._lower, self._best = weight, np.sort(vertices)
-
-    def run(self, deadline: float | None = None) -> CliqueResult:
-        """Search until done or until ``time.monotonic()`` passes ``deadline``; return the bracket reached."""
-        while self._position < len(self._branches) and self._lower < self._upper:
-            if self._subproblem is None:
-                position, interrupted = kernels.open_branch(
-                    self._adjacency,
-                    self._weights,
-                    self._settled,
-                    self._branches,
-                    self._position,
-                    self._lower,
-                    *self._spare,
-                    self._scratch,
-                    _SLICE_WORK,
-                )
-                self._position = int(position)
-                if self._position < len(self._branches) and not interrupted:
-                    self._enter_branch()
-            elif self._subproblem.run_slice():
-                self._leave_branch()
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-        return self.result()
-
-    def _enter_branch(self) -> None:
-        vertex = int(self._branches[self._position])
-        near = self._settled & self._adjacency[vertex]
-        vertices = np.flatnonzero(unpack_bits(near, len(self._weights)))
-        vertices, adjacency = self._arranged(self._adjacency, self._weights, vertices)
-        self._sub_vertices = self._chosen[vertices]
-        target = self._lower - int(self._weights[vertex])
-        self._subproblem = _Subproblem(adjacency, self._weights[vertices], target)
-
-    def _collect(self) -> None:
-        """Take over what the open branch has found."""
-        assert self._subproblem is not None
-        _, found = self._subproblem.best()
-        if len(found):
-            vertex = self._chosen[self._branches[self._position]]
-            self._adopt(np.append(self._sub_vertices[found], vertex))
-
-    def _leave_branch(self) -> None:
-        self._collect()
-        vertex = int(self._branches[self._position])
-        self._settled[vertex >> 6] |= np.uint64(1) << np.uint64(vertex & 63)
-        self._position += 1
-        self._subproblem = None
-
-    def result(self) -> CliqueResult:
-        """The bracket so far.
-
-        Among the settled vertices no clique is heavier than ``lower``.  Any other clique adds to such a one a clique
-        among the branches still to come, which ``tail`` bounds; and no clique is heavier than ``upper`` of the start.
-        """
-        if self._subproblem is not None:
-            self._collect()
-        upper = self._lower
-        if self._position < len(self._branches):
-            upper = max(upper, min(self._upper, self._lower + self._tail[self._position]))
-        return CliqueResult(self._lower, upper, self._lower == upper, self._best.copy())
+        if weight > self.lower:
+            self.lower, self.vertices = weight, np.sort(vertices)
 
 
-def clique_number(graph: QueryGraph, time_limit: float | None = None, *, seed: int = 0) -> CliqueResult:
-    """The heaviest clique, or the bracket reached after ``time_limit`` seconds."""
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    return CliqueSearch(graph, seed=seed).run(deadline)
+def search_cliques(graph: QueryGraph, time_limit: float = inf, *, seed: int = 0) -> CliqueSearch:
+    """The search for the heaviest clique at its end, or after ``time_limit`` seconds."""
+    search = CliqueSearch(graph, seed=seed)
+    run(search, time.monotonic() + time_limit)
+    return search

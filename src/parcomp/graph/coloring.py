@@ -20,7 +20,7 @@ import numpy.typing as npt
 from parcomp.bits import unpack_bits, word_count
 from parcomp.graph import _coloring_kernels as kernels
 from parcomp.graph.query_graph import QueryGraph
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Course, Slices, sliced
 
 __all__ = ["Coloring", "ColoringSearch", "Cover", "dsatur", "first_fit", "fractional_cover", "weighted_coloring"]
 
@@ -54,17 +54,9 @@ def _coloring(graph: QueryGraph, classes: npt.NDArray[np.int32]) -> Coloring:
     return Coloring(classes, count, int(kernels.class_maxima(classes, graph.weights, count).sum()))
 
 
-def dsatur(graph: QueryGraph) -> Coloring:
+@sliced
+def dsatur(graph: QueryGraph) -> Slices[Coloring]:
     """Color by saturation: next comes the vertex whose neighbors show most colors; ties by degree, then by number."""
-    return finish(_saturation_slices(graph))
-
-
-def first_fit(graph: QueryGraph, order: npt.NDArray[np.int64]) -> Coloring:
-    """Give each vertex, in this order, the first color that none of its neighbors has."""
-    return finish(_first_fit_slices(graph, order))
-
-
-def _saturation_slices(graph: QueryGraph) -> Slices[Coloring]:
     size = graph.vertex_count
     degree = kernels.degrees(graph.adjacency)
     most = int(degree.max(initial=0))
@@ -79,7 +71,9 @@ def _saturation_slices(graph: QueryGraph) -> Slices[Coloring]:
     return _coloring(graph, classes)
 
 
-def _first_fit_slices(graph: QueryGraph, order: npt.NDArray[np.int64]) -> Slices[Coloring]:
+@sliced
+def first_fit(graph: QueryGraph, order: npt.NDArray[np.int64]) -> Slices[Coloring]:
+    """Give each vertex, in this order, the first color that none of its neighbors has."""
     classes = np.empty(graph.vertex_count, np.int32)
     held = np.zeros_like(graph.adjacency)
     position = count = 0
@@ -115,28 +109,28 @@ def _class_orders(
         yield np.lexsort((-weights, position[coloring.classes]))
 
 
-class ColoringSearch:
+class ColoringSearch(Course):
     """A search for a coloring of small weight: ``best`` is the lightest so far, None until there is one.
 
-    DSatur and first fit by weight, then iterated greedy, which ends after ``rounds`` rounds without gain.  ``slices``
-    does it all, once; ``best`` may be read at each pause.
+    DSatur and first fit by weight, then iterated greedy, which ends after ``rounds`` rounds without gain.
     """
 
     def __init__(self, graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> None:
+        super().__init__()
         self.best: Coloring | None = None
         self._graph = graph
         self._rounds = rounds
         self._seed = seed
 
-    def slices(self) -> Slices[Coloring]:
-        """The whole search; the coloring it returns is ``best`` at its end."""
+    def course(self) -> Slices[None]:
+        """Find a first coloring and better it until that is in vain."""
         graph = self._graph
         rng = np.random.default_rng(self._seed)
-        best = self.best = yield from _saturation_slices(graph)
+        best = self.best = yield from dsatur.slices(graph)
         if not graph.vertex_count:
-            return best
+            return
         by_weight = np.lexsort((-kernels.degrees(graph.adjacency), -graph.weights))
-        current = yield from _first_fit_slices(graph, by_weight)
+        current = yield from first_fit.slices(graph, by_weight)
         if current.weight < best.weight:
             best = self.best = current
         current = best
@@ -144,19 +138,22 @@ class ColoringSearch:
         while idle < self._rounds:
             idle += 1
             for order in _class_orders(current, graph.weights, rng):
-                current = yield from _first_fit_slices(graph, order)
+                current = yield from first_fit.slices(graph, order)
                 if current.weight < best.weight:
                     best = self.best = current
                     idle = 0
-        return best
 
 
-def weighted_coloring(graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> Coloring:
+@sliced
+def weighted_coloring(graph: QueryGraph, *, rounds: int = 8, seed: int = 0) -> Slices[Coloring]:
     """A coloring of small weight: the best of DSatur and first fit by weight, then improved by iterated greedy.
 
     Never heavier than DSatur's.  It stops after ``rounds`` rounds without gain.
     """
-    return finish(ColoringSearch(graph, rounds=rounds, seed=seed).slices())
+    search = ColoringSearch(graph, rounds=rounds, seed=seed)
+    yield from search.course()
+    assert search.best is not None
+    return search.best
 
 
 def _cover(sets: npt.NDArray[np.uint64], multipliers: npt.NDArray[np.int64], size: int) -> Cover:
@@ -165,13 +162,14 @@ def _cover(sets: npt.NDArray[np.uint64], multipliers: npt.NDArray[np.int64], siz
     return Cover(tuple(np.flatnonzero(row) for row in members), multipliers[used], int(multipliers.sum()))
 
 
-def fractional_cover(graph: QueryGraph, *, rounds: int = 8) -> Cover:
+@sliced
+def fractional_cover(graph: QueryGraph, *, rounds: int = 8) -> Slices[Cover]:
     """A cover by integer multipliers, never worse than DSatur, found by peeling sets off the weights several times.
 
     Later rounds put those vertices first that the earlier ones were last to exhaust; the best cover is kept.
     """
     size = graph.vertex_count
-    coloring = dsatur(graph)
+    coloring = yield from dsatur.slices(graph)
     members = np.zeros((coloring.class_count, size), np.bool_)
     members[coloring.classes, np.arange(size)] = True
     best = Cover(
@@ -190,6 +188,7 @@ def fractional_cover(graph: QueryGraph, *, rounds: int = 8) -> Cover:
         held = unpack_bits(found, size)
         last = count - 1 - np.argmax(held[::-1], axis=0)
         kernels.tighten(graph.adjacency, graph.weights, sets, multipliers, count)
+        yield 4 * count * graph.adjacency.shape[1] + graph.adjacency.size
         cover = _cover(found, multipliers[:count], size)
         if cover.bound < best.bound:
             best = cover

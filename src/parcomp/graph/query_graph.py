@@ -19,7 +19,7 @@ from parcomp.bits import pack_bits, unpack_bits, word_count
 from parcomp.errors import ParcompError, SizeError
 from parcomp.graph import _query_graph_kernels as kernels
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, sliced
 
 __all__ = [
     "MAX_VERTICES",
@@ -28,7 +28,6 @@ __all__ = [
     "attribute_masks",
     "build_from_masks",
     "build_query_graph",
-    "query_graph_slices",
     "strike_by_mask",
     "strike_by_pair",
     "strike_by_value",
@@ -167,13 +166,12 @@ def attribute_masks(compiled: CompiledWorkload) -> Iterator[AttributeMasks]:
         )
 
 
-def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> None:
-    """Strike out the pairs that ``attribute`` tells apart, by whichever of three ways costs least."""
-    finish(strike_slices(adjacency, attribute))
+@sliced
+def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> Slices[None]:
+    """Strike out the pairs that ``attribute`` tells apart, by whichever of three ways costs least.
 
-
-def strike_slices(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks) -> Slices[None]:
-    """The same in slices; until the last of them, some of the pairs that the attribute tells apart are still there."""
+    Until the last slice, some of those pairs are still there.
+    """
     size, words = adjacency.shape
     concerned = np.zeros(size, np.bool_)
     concerned[attribute.queries] = True
@@ -256,27 +254,20 @@ def strike_by_value(
     yield len(members) * adjacency.shape[1]
 
 
-def build_from_masks(weights: npt.NDArray[np.int64], attributes: Iterable[AttributeMasks]) -> QueryGraph:
-    """The query graph of queries with these weights and masks; give the attributes in ascending size."""
-    return finish(_from_masks(weights, attributes))
-
-
-def build_query_graph(compiled: CompiledWorkload) -> QueryGraph:
+@sliced
+def build_query_graph(compiled: CompiledWorkload) -> Slices[QueryGraph]:
     """The query graph of a workload."""
-    return finish(query_graph_slices(compiled))
+    return build_from_masks.slices(compiled.weights, attribute_masks(compiled))
 
 
-def query_graph_slices(compiled: CompiledWorkload) -> Slices[QueryGraph]:
-    """The same in slices."""
-    return _from_masks(compiled.weights, attribute_masks(compiled))
-
-
-def _from_masks(weights: npt.NDArray[np.int64], attributes: Iterable[AttributeMasks]) -> Slices[QueryGraph]:
+@sliced
+def build_from_masks(weights: npt.NDArray[np.int64], attributes: Iterable[AttributeMasks]) -> Slices[QueryGraph]:
+    """The query graph of queries with these weights and masks; give the attributes in ascending size."""
     size = len(weights)
     if size > MAX_VERTICES:
         raise SizeError(f"a query graph of {size} queries exceeds {MAX_VERTICES}; reduce or split the workload first")
     adjacency = kernels.complete(size, word_count(size))
     yield adjacency.size
     for attribute in attributes:
-        yield from strike_slices(adjacency, attribute)
+        yield from strike_disjoint.slices(adjacency, attribute)
     return QueryGraph(adjacency, np.array(weights, np.int64))

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from parcomp.certificate.checker import verify
+from parcomp.certificate import verify
 from parcomp.costs import Cost
 from parcomp.errors import CertificateError, LedgerError, ParcompError
 from parcomp.ledger.binding import Binding, domain_text
@@ -32,11 +32,9 @@ from parcomp.model.predicate import Predicate
 from parcomp.model.query import Query
 from parcomp.model.text_file import parse_json
 from parcomp.model.workload import Workload
-from parcomp.overlap.live.live_overlap import LiveOverlap
-from parcomp.overlap.maximum import max_overlap
+from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
 from parcomp.privacy.loss import neighbor_units
 from parcomp.privacy.measures import check_neighbours, find_measure
-from parcomp.privacy.overlap_units import OverlapUnits
 
 __all__ = ["Audit", "audit"]
 
@@ -238,7 +236,7 @@ class _Accountant:
 
     def loss(self, time_limit: float) -> _Loss:
         deadline = time.monotonic() + time_limit
-        overlap = OverlapUnits(self._workload)
+        overlap = WorkloadOverlap(self._workload)
         first = overlap.within_work(self._workload.units, _FIRST_WORK)
         lower, upper = first.lower, first.upper
         if self._in_doubt(lower, upper):

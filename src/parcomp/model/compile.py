@@ -7,18 +7,20 @@ divisor, and turns predicates into bit masks over the merged values.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import pack_bits, unpack_bits
+from parcomp.bits import pack_bits, unpack_bits, word_count
 from parcomp.errors import SizeError, WorkloadError
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.predicate import Predicate
+from parcomp.model.predicate_table import InternedPredicates
 from parcomp.model.workload import Workload
 
-__all__ = ["Compilation", "compile_workload", "whole_weights"]
+__all__ = ["Compilation", "compilable", "compile_workload", "whole_weights"]
 
 _MERGE_LIMIT = 2**22
 """Values are merged where predicates times values stay below this; merging is optional, so skipping it is sound.
@@ -48,6 +50,23 @@ class Compilation:
     def row_codes(self, row: npt.NDArray[np.int32]) -> list[int]:
         """The codes of a row of merged values."""
         return [int(codes[value]) for codes, value in zip(self.codes, row.tolist(), strict=True)]
+
+
+def compilable(workload: Workload) -> bool:
+    """Whether the predicates are held in memory and all of them fit there as bit masks."""
+    if not isinstance(workload.table, InternedPredicates):
+        return False
+    sizes = [attribute.size for attribute in workload.domain.attributes.values()]
+    used: dict[int, list[Predicate]] = {}
+    for number in np.flatnonzero(np.bincount(_satisfiable(workload)[2], minlength=1)).tolist():
+        used.setdefault(workload.table.attributes[number], []).append(workload.table.predicates[number])
+
+    def fit(segments: Callable[[int, list[Predicate]], int]) -> bool:
+        count = sum(len(those) * word_count(segments(sizes[attribute], those)) for attribute, those in used.items())
+        return count <= _WORD_LIMIT
+
+    # Few edges cannot make many segments, so these are counted only where they might be too many.
+    return fit(_most_segments) or fit(lambda size, predicates: len(_segments(size, predicates)))
 
 
 def compile_workload(workload: Workload) -> Compilation:
@@ -101,21 +120,15 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
     """A code for each class of values that the predicates tell apart, ascending, and the masks over the classes."""
     if not predicates:
         return np.zeros(1, np.int64), np.zeros((0, 1), np.uint64)
-    count = len(predicates)
+    count, segments = len(predicates), _segments(size, predicates)
+    _check_words(count * word_count(len(segments)))
     if all(predicate.edges is not None for predicate in predicates):
-        # Between two neighboring edges nothing changes.
-        cuts = np.unique(np.concatenate([[0], *(np.array(p.edges or (0,), np.int64) for p in predicates)]))
-        segments = cuts[cuts < size]
         if count * len(segments) > _MERGE_LIMIT:
-            _check_words(count * ((len(segments) + 63) // 64))
             return segments, np.vstack([pack_bits(p.flags_at(segments)) for p in predicates])
         flags = np.empty((count, len(segments)), np.bool_)
         for position, predicate in enumerate(predicates):
             flags[position] = predicate.flags_at(segments)
     else:
-        # A predicate held as bits may change anywhere.
-        segments = np.arange(size, dtype=np.int64)
-        _check_words(count * ((size + 63) // 64))
         masks = _packed(size, predicates)
         if count * size > _MERGE_LIMIT:
             return segments, masks
@@ -124,9 +137,25 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
     return segments[first], pack_bits(np.ascontiguousarray(flags[:, first]))
 
 
+def _segments(size: int, predicates: list[Predicate]) -> npt.NDArray[np.int64]:
+    """Where one of the predicates may begin or end: between two neighboring edges nothing changes."""
+    if any(predicate.edges is None for predicate in predicates):
+        # A predicate held as bits may change anywhere.
+        return np.arange(size, dtype=np.int64)
+    cuts = np.unique(np.concatenate([[0], *(np.array(p.edges or (0,), np.int64) for p in predicates)]))
+    return cuts[cuts < size]
+
+
+def _most_segments(size: int, predicates: list[Predicate]) -> int:
+    """An upper bound of their number."""
+    if any(predicate.edges is None for predicate in predicates):
+        return size
+    return min(size, 1 + sum(len(predicate.edges or ()) for predicate in predicates))
+
+
 def _packed(size: int, predicates: list[Predicate]) -> npt.NDArray[np.uint64]:
     """The predicates as masks over all values."""
-    width = (size + 63) // 64
+    width = word_count(size)
     rows = (
         predicate.bits.to_bytes(8 * width, "little")
         if predicate.bits is not None

@@ -1,1 +1,31 @@
-"""The maximum overlap: reduce, bound, search, certify."""
+"""The maximum overlap of a workload: in numbers that people read, in units, online, and of compiled workloads."""
+
+from parcomp.overlap.bracket import Bracket, MaximumOverlap, Method
+from parcomp.overlap.engine import Engine, solve_within
+from parcomp.overlap.live import LiveOverlap, LiveQuote
+from parcomp.overlap.masks import MaskBlocks, keep_queries, keep_values
+from parcomp.overlap.maximum import Progress, max_overlap
+from parcomp.overlap.reduce import Leaf, Rule, reduce
+from parcomp.overlap.rows import accepting_queries
+from parcomp.overlap.units import Units, WorkloadOverlap
+
+__all__ = [
+    "Bracket",
+    "Engine",
+    "Leaf",
+    "LiveOverlap",
+    "LiveQuote",
+    "MaskBlocks",
+    "MaximumOverlap",
+    "Method",
+    "Progress",
+    "Rule",
+    "Units",
+    "WorkloadOverlap",
+    "accepting_queries",
+    "keep_queries",
+    "keep_values",
+    "max_overlap",
+    "reduce",
+    "solve_within",
+]

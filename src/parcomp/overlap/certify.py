@@ -17,20 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.certificate.checker import workload_digest
-from parcomp.graph.coloring import fractional_cover
-from parcomp.graph.query_graph import build_query_graph
+from parcomp.certificate import workload_digest
+from parcomp.graph import build_query_graph, fractional_cover
 from parcomp.model.compile import Compilation
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.notation import write_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.workload import Workload
-from parcomp.overlap.cover.groups import group_bound
+from parcomp.overlap.bracket import Bracket
+from parcomp.overlap.cover import group_bound
 from parcomp.overlap.engine import solve_within
-from parcomp.overlap.reduce.pipeline import Leaf, Node, Rule, Sum, reduce
-from parcomp.overlap.result import Bracket, WitnessedBracket
-from parcomp.overlap.value.proof import prove_upper
-from parcomp.overlap.value.splitting import Splitting, split
+from parcomp.overlap.reduce import Leaf, Node, Rule, Sum, reduce
+from parcomp.overlap.value import Splitting, prove_upper, split
 
 __all__ = ["NUMBER_LIMIT", "certificate", "certificate_by_search"]
 
@@ -54,7 +52,7 @@ _PART_WORK = 1 << 27
 
 
 def certificate(compilation: Compilation, bracket: Bracket) -> dict[str, Any]:
-    """A certificate of the bracket, in whole units of cost; its proof may be ``{"search": true}``."""
+    """A certificate of a bracket in units of cost, whose row has codes; its proof may be ``{"search": true}``."""
     workload = compilation.workload
     proof = _Proof(compilation)
     root = _Case(
@@ -67,27 +65,25 @@ def certificate(compilation: Compilation, bracket: Bracket) -> dict[str, Any]:
         for attribute, described in enumerate(workload.domain.attributes.values()):
             if len(compilation.codes[attribute]) < described.size:
                 proof.keep(attribute, compilation.codes[attribute])
-        proof.close(root, bracket.upper)
+        proof.close(root, bracket.upper // compilation.unit)
     except _TooLongError:
         proof.nodes, proof.multipliers = [{"search": True}], []
-    lower, upper = bracket.lower * compilation.unit, bracket.upper * compilation.unit
-    row = compilation.row_codes(bracket.row)
-    return _document(workload, (lower, upper), row) | {"proof": proof.nodes, "multipliers": proof.multipliers}
+    return _document(workload, bracket) | {"proof": proof.nodes, "multipliers": proof.multipliers}
 
 
-def certificate_by_search(workload: Workload, bracket: WitnessedBracket) -> dict[str, Any]:
+def certificate_by_search(workload: Workload, bracket: Bracket) -> dict[str, Any]:
     """A certificate of the row alone: a proof of the upper end needs a compiled workload."""
-    document = _document(workload, (bracket.lower, bracket.upper), bracket.codes)
-    return document | {"proof": [{"search": True}], "multipliers": []}
+    return _document(workload, bracket) | {"proof": [{"search": True}], "multipliers": []}
 
 
-def _document(workload: Workload, bracket: tuple[int, int], codes: Sequence[int]) -> dict[str, Any]:
+def _document(workload: Workload, bracket: Bracket) -> dict[str, Any]:
+    assert bracket.row is not None
     return {
         "parcomp": "certificate",
         "workload": workload_digest(workload),
-        "lower": bracket[0],
-        "upper": bracket[1],
-        "row": workload.domain.row(codes),
+        "lower": bracket.lower,
+        "upper": bracket.upper,
+        "row": workload.domain.row(bracket.row.tolist()),
     }
 
 

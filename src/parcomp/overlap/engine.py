@@ -1,8 +1,8 @@
 """The overlap engine: reduce, then close the bracket of each part that is left.
 
-The reductions leave a tree of parts.  A loop picks the part that holds the whole bracket open, lets its searches
-advance by a slice of work, and stops when the bracket is closed, the deadline has come or the user interrupts.
-Reducing is done in slices too: before it is through, the bracket reaches from the weight of a row to the total.
+The reductions leave a tree of parts.  The engine picks the part that holds the whole bracket open and lets its searches
+advance by a slice of work, until the bracket is closed or no part can be closed further.  Reducing is done in slices
+too: before it is through, the bracket reaches from the weight of a row to the total.
 """
 
 from __future__ import annotations
@@ -14,25 +14,22 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.part import ALL as ALL_STRATEGIES
 from parcomp.overlap.part import PartSearch
-from parcomp.overlap.reduce.pipeline import ALL as ALL_RULES
-from parcomp.overlap.reduce.pipeline import Leaf, Max, Node, ReducedProblem, Rule, reduce_slices
-from parcomp.overlap.reduce.values import WORK_LIMIT
-from parcomp.overlap.result import Bracket
+from parcomp.overlap.plain import coloring_bound, heaviest_overlap
+from parcomp.overlap.reduce import ALL as ALL_RULES
+from parcomp.overlap.reduce import WORK_LIMIT, Leaf, Max, Node, ReducedProblem, Rule, reduce
 from parcomp.overlap.search import Strategy
+from parcomp.slices import LARGEST_SLICE, Course, Slices, run
 
-__all__ = ["Engine", "run", "solve", "solve_within"]
+__all__ = ["Engine", "solve", "solve_within"]
 
 _TELL_EVERY = 0.1
 """Seconds between two reports of progress."""
 
 _FIRST_SLICE = 1 << 18
-_LAST_SLICE = 1 << 24
-"""Work of a slice, in word operations: it doubles from the first to the last, which takes some 60 ms."""
-
-_LEAST_SLICE = 1 << 16
-"""Slices get shorter as the deadline comes near, but no shorter than this."""
+"""The work of the first slice on parts; it doubles up to the largest."""
 
 _GRACE = 0.05
 """Seconds for a bracket where compiling has left none."""
@@ -41,7 +38,7 @@ _REDUCTION_RATE = 1 << 23
 """Work on equal and on dominated values for each second there is, up to the usual limit."""
 
 
-class Engine:
+class Engine(Course):
     """A compiled workload being solved: its reduction, and the search of each part that is left."""
 
     def __init__(
@@ -50,61 +47,41 @@ class Engine:
         rules: Iterable[Rule] = ALL_RULES,
         strategies: Iterable[Strategy] = ALL_STRATEGIES,
         reduction_work: int = WORK_LIMIT,
+        problem: ReducedProblem | None = None,
     ) -> None:
+        """Solve ``compiled``; ``problem`` is what it reduces to, if that was done before."""
+        super().__init__()
         self._compiled = compiled
-        self._strategies = frozenset(strategies)
-        self._problem: ReducedProblem | None = None
+        self._rules, self._strategies, self._reduction_work = rules, frozenset(strategies), reduction_work
+        self._problem = problem
         self._parts: list[PartSearch] = []
-        self._reducing = reduce_slices(compiled, rules, reduction_work)
-        self._slice = _FIRST_SLICE
 
-    def advance(self, most: int = _LAST_SLICE) -> int:
-        """Do a slice of work, at most ``most``, where it is needed; return how much, 0 if nothing is left."""
-        part = None
-        if self._problem is not None:
-            part = _open_part(self._problem.root, self._parts)
-            if part is None:
-                return 0
-        work = min(self._slice, most)
-        self._slice = min(2 * self._slice, _LAST_SLICE)
-        if part is None:
-            self._reduce(work)
-        else:
-            part.advance(work)
-        return work
-
-    def reduce(self) -> None:
-        """Do what is left of the reductions in one go."""
-        while self._problem is None:
-            self._reduce(_LAST_SLICE)
-
-    def _reduce(self, work: int) -> None:
-        try:
-            while work > 0:
-                work -= next(self._reducing)
-        except StopIteration as end:
-            problem: ReducedProblem = end.value
-            self._problem = problem
-            self._parts = [PartSearch(leaf.compiled, self._strategies) for leaf in problem.leaves]
-            self._slice = _FIRST_SLICE
+    def course(self) -> Slices[None]:
+        """Reduce, then work where it is needed."""
+        if self._problem is None:
+            self._problem = yield from reduce.slices(self._compiled, self._rules, self._reduction_work)
+        self._parts = [PartSearch(leaf.compiled, self._strategies) for leaf in self._problem.leaves]
+        work = _FIRST_SLICE
+        while (part := _open_part(self._problem.root, self._parts)) is not None:
+            yield part.advance(min(self.left, work))
+            work = min(2 * work, LARGEST_SLICE)
 
     def bracket(self) -> Bracket:
         """The bracket so far."""
         compiled, problem = self._compiled, self._problem
-        if problem is None:
+        if problem is None or not self._parts:
             row, upper = np.zeros(compiled.attribute_count, np.int32), compiled.total
         else:
             row = problem.lift([part.row for part in self._parts])
             upper = problem.combine([part.upper for part in self._parts])
         # A lifted row may satisfy more than its part promised, so it is weighed afresh.
-        lower = compiled.weigh(row)
-        return Bracket(lower, upper, row, self._explain())
+        return Bracket(compiled.weigh(row), upper, row, self._explain())
 
     def _explain(self) -> tuple[str, ...]:
         """Which reductions bit, and what the upper end of each part comes from."""
         if self._problem is None:
             return ("the time was up before the workload was reduced: the upper end is the total",)
-        closers = Counter(part.closed_by for part in self._parts if part.closed_by is not None)
+        closers = Counter(part.strategy for part in self._parts if part.strategy is not None)
         lines = [str(step) for step in self._problem.log]
         for closer, count in closers.most_common():
             lines.append(f"upper end: {closer}" + (f" ({count:,} parts)" if count > 1 else ""))
@@ -113,10 +90,22 @@ class Engine:
 
 def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:
     """The maximum overlap, exactly or as a proven bracket at ``deadline`` (of ``time.monotonic``) or on Ctrl-C."""
+    if (small := heaviest_overlap(compiled)) is not None:
+        return small
     now = time.monotonic()
     deadline = max(deadline, now + _GRACE)
-    reduction_work = int(min(WORK_LIMIT, _REDUCTION_RATE * (deadline - now)))
-    return run(Engine(compiled, reduction_work=reduction_work), deadline, tell)
+    engine = Engine(compiled, reduction_work=int(min(WORK_LIMIT, _REDUCTION_RATE * (deadline - now))))
+    told = 0.0
+
+    def watch() -> None:
+        nonlocal told
+        if tell is not None and time.monotonic() - told > _TELL_EVERY:
+            told = time.monotonic()
+            tell(engine.bracket())
+
+    run(engine, deadline, watch)
+    bracket = engine.bracket()
+    return bracket if bracket.exact else coloring_bound(compiled, bracket)
 
 
 def solve_within(compiled: CompiledWorkload, work: int) -> Bracket:
@@ -124,28 +113,10 @@ def solve_within(compiled: CompiledWorkload, work: int) -> Bracket:
 
     Reducing is not counted.
     """
-    engine = Engine(compiled)
-    engine.reduce()
-    while work > 0 and (done := engine.advance()):
-        work -= done
-    return engine.bracket()
-
-
-def run(engine: Engine, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:
-    """Let an engine work until its bracket is closed, the deadline has come, or Ctrl-C is pressed."""
-    told = pace = 0.0
-    most = _FIRST_SLICE
-    try:
-        while (now := time.monotonic()) < deadline and (work := engine.advance(most)):
-            if tell is not None and now - told > _TELL_EVERY:
-                told = now
-                tell(engine.bracket())
-            # As much as half of the time left allows at the slowest pace of late.
-            later = time.monotonic()
-            pace = max((later - now) / work, 0.8 * pace)
-            most = int(max(_LEAST_SLICE, min(_LAST_SLICE, (deadline - later) / (2 * pace + 1e-15))))
-    except KeyboardInterrupt:
-        pass
+    if (small := heaviest_overlap(compiled)) is not None:
+        return small
+    engine = Engine(compiled, problem=reduce(compiled))
+    engine.advance(work)
     return engine.bracket()
 
 

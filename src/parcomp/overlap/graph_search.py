@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from parcomp.graph.coloring import ColoringSearch
-from parcomp.graph.query_graph import query_graph_slices
+from parcomp.graph.query_graph import build_query_graph
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.box.box_search import BoxSearch
-from parcomp.overlap.search import Row, Strategy
-from parcomp.slices import Slices, spend
+from parcomp.overlap.box import BoxSearch
+from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.slices import Slices
 
 __all__ = ["GRAPH_LIMIT", "GraphSearch"]
 
@@ -26,65 +24,47 @@ _MANY = 1 << 12
 """Beyond so many queries a first coloring must do: improving it would take longer than it gains."""
 
 
-class GraphSearch:
-    """A :class:`~parcomp.overlap.search.Search` by the query graph, with a coloring, box search or both."""
+class GraphSearch(Search):
+    """A search by the query graph, with a coloring, box search or both; ``searching`` once the graph is colored."""
 
-    def __init__(self, compiled: CompiledWorkload, chosen: Collection[Strategy], lower: int, row: Row) -> None:
+    strategy = Strategy.COLORING
+
+    def __init__(
+        self, compiled: CompiledWorkload, chosen: Collection[Strategy], lower: int = 0, row: Row | None = None
+    ) -> None:
         """Begin with ``row``, which weighs ``lower``; ``chosen`` says what to do with the graph."""
-        self.lower = lower
-        self.row = row
-        self.upper = compiled.total
-        self.strategy = Strategy.COLORING
-        self._compiled = compiled
+        super().__init__(compiled, lower, row)
+        self.searching = False
         self._chosen = chosen
         self._box: BoxSearch | None = None
-        self._setting_up = self._set_up()
-        self._ended = False
-
-    @property
-    def searching(self) -> bool:
-        """Whether the graph is built and colored."""
-        return self._box is not None or self._ended
-
-    @property
-    def done(self) -> bool:
-        """Whether the bracket is closed, or nothing is left that could close it further."""
-        return self.lower >= self.upper or (self._ended and (self._box is None or self._box.stuck))
-
-    def advance(self, work: int) -> None:
-        """Build, color or search on for about ``work`` word operations."""
-        if not self._ended:
-            work = spend(self._setting_up, work)
-            self._ended = work > 0
-        if self._box is not None and work > 0:
-            self._box.advance(work)
-            if self._box.lower > self.lower:
-                self.lower, self.row = self._box.lower, self._box.row
-            self._bound(self._box.upper, Strategy.BOX_SEARCH)
 
     def learn(self, lower: int, row: Row, upper: int) -> None:
-        """Take over a heavier row or a lower bound that another search has found."""
-        if lower > self.lower:
-            self.lower, self.row = lower, np.array(row, np.int32)
-        self.upper = min(self.upper, upper)
+        """Take over what another search has found."""
+        super().learn(lower, row, upper)
         if self._box is not None:
             self._box.learn(lower, row, upper)
 
-    def _set_up(self) -> Slices[None]:
-        graph = yield from query_graph_slices(self._compiled)
+    def course(self) -> Slices[None]:
+        """Build the graph, color it, search it."""
+        graph = yield from build_query_graph.slices(self.compiled)
         if Strategy.COLORING in self._chosen:
             coloring = ColoringSearch(graph, rounds=8 if graph.vertex_count <= _MANY else 0)
-            for work in coloring.slices():
+            for work in coloring.course():
                 if coloring.best is not None:
                     self._bound(coloring.best.weight, Strategy.COLORING)
                 yield work
-                if self.done:
-                    return
             if coloring.best is not None:
                 self._bound(coloring.best.weight, Strategy.COLORING)
+        self.searching = True
         if Strategy.BOX_SEARCH in self._chosen:
-            self._box = BoxSearch(self._compiled, graph, self.lower, self.row)
-            self._box.learn(upper=self.upper)
+            self._box = BoxSearch(self.compiled, graph, self.lower, self.row)
+            self._box.learn(self.lower, self.row, self.upper)
+            while not self._box.done:
+                work = self._box.advance(self.left)
+                if self._box.lower > self.lower:
+                    self.lower, self.row = self._box.lower, self._box.row
+                self._bound(self._box.upper, Strategy.BOX_SEARCH)
+                yield work
 
     def _bound(self, upper: int, by: Strategy) -> None:
         if upper < self.upper:

@@ -6,26 +6,18 @@ long is done in slices, so that whoever has a clock can look at it in between.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
-import numpy as np
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.cover.groups import group_bound_slices
-from parcomp.overlap.cover.helly import overlap_is_clique_slices
+from parcomp.overlap.cover import group_bound, overlap_is_clique
 from parcomp.overlap.graph_search import GRAPH_LIMIT, GraphSearch
-from parcomp.overlap.rows.enumeration import enumeration_work, heaviest_row
-from parcomp.overlap.rows.ranges import sweep
-from parcomp.overlap.rows.row_search import RowSearch
+from parcomp.overlap.rows import RowSearch, enumeration_work, heaviest_row, sweep
 from parcomp.overlap.search import Row, Search, Strategy
-from parcomp.overlap.value.value_search import ValueSearch
+from parcomp.overlap.value import ValueSearch
 from parcomp.slices import Slices
 
 __all__ = ["ALL", "PartSearch"]
-
-Result = TypeVar("Result")
 
 _ENUMERATION_WORK = 1 << 20
 """Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
@@ -47,57 +39,37 @@ ALL = frozenset(Strategy)
 _ON_GRAPH = frozenset({Strategy.COLORING, Strategy.BOX_SEARCH})
 
 
-class PartSearch:
-    """The bracket of one part, closed step by step; ``closed_by`` names what lowered ``upper`` last."""
+class PartSearch(Search):
+    """The bracket of one part, closed step by step; ``strategy`` names what lowered ``upper`` last."""
 
     def __init__(self, compiled: CompiledWorkload, strategies: Iterable[Strategy] = ALL) -> None:
-        self.compiled = compiled
-        self.lower = int(compiled.weights[compiled.start[1:] == compiled.start[:-1]].sum())
-        self.row: Row = np.zeros(compiled.attribute_count, np.int32)
-        self.upper = compiled.total
-        self.closed_by: Strategy | None = None
-        self.exhausted = False
+        super().__init__(compiled)
         self._strategies = frozenset(strategies)
-        self._steps = self._close()
-        if next(self._steps, _ENDED) is _ENDED:
-            self.exhausted = True
 
-    @property
-    def done(self) -> bool:
-        """Whether the bracket is closed, or nothing is left that could close it further."""
-        return self.exhausted or self.lower >= self.upper
-
-    def advance(self, work: int) -> None:
-        """Work on the bracket for about ``work`` word operations."""
-        try:
-            self._steps.send(work)
-        except StopIteration:
-            self.exhausted = True
-
-    def _close(self) -> Generator[None, int, None]:
-        """Each yield takes the work that may be done before the next."""
+    def course(self) -> Slices[None]:
+        """Look at all rows if they are few, sweep over ranges, or bound and search."""
         compiled, chosen = self.compiled, self._strategies
-        if self.lower >= self.upper:
-            return
-        work = yield
-        if Strategy.EVERY_ROW in chosen and enumeration_work(compiled) <= _ENUMERATION_WORK:
+        if Strategy.EVERY_ROW in chosen and (work := enumeration_work(compiled)) <= _ENUMERATION_WORK:
             weight, row = heaviest_row(compiled)
             self._found(weight, row, weight, Strategy.EVERY_ROW)
+            yield work
             return
         if Strategy.SWEEP in chosen and compiled.attribute_count <= 2 and (swept := sweep(compiled)) is not None:
             weight, row = swept
             self._found(weight, row, weight, Strategy.SWEEP)
+            yield 16 * len(compiled.term)
             return
         rows = RowSearch(compiled) if Strategy.ROW_SEARCH in chosen else None
         if rows is not None:
-            rows.advance(work)
+            work = rows.advance(self.left)
             self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
+            yield work
         if Strategy.GROUPS in chosen:
-            bound, _ = yield from _paced(group_bound_slices(compiled), work)
+            bound, _ = yield from group_bound.slices(compiled)
             self._found(self.lower, self.row, bound, Strategy.GROUPS)
         yield from self._search(rows)
 
-    def _search(self, rows: RowSearch | None) -> Generator[None, int, None]:
+    def _search(self, rows: RowSearch | None) -> Slices[None]:
         """Advance all searches side by side, and row search at times; what one finds the others are told."""
         compiled, chosen = self.compiled, self._strategies
         searches: list[Search] = []
@@ -110,12 +82,11 @@ class PartSearch:
         spent = spent_on_rows = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
-        while not self.done:
-            work = yield
+        while self.lower < self.upper:
             if values_wanted and not settled and (graph is None or graph.searching or spent >= _HEAD_START):
                 if graph is not None and Strategy.BOX_SEARCH in chosen:
                     # Where cliques are overlapping sets, box search has nothing to learn from values.
-                    settled = yield from _paced(overlap_is_clique_slices(compiled), work)
+                    settled = yield from overlap_is_clique.slices(compiled)
                 if not settled:
                     values_wanted = False
                     searches.append(ValueSearch(compiled, self.lower, self.row))
@@ -124,7 +95,8 @@ class PartSearch:
                     return
                 values_wanted = False
                 searches.append(ValueSearch(compiled, self.lower, self.row))
-            amounts: dict[Search | RowSearch, int] = {}
+            work = self.left
+            amounts: dict[Search, int] = {}
             for search in searches:
                 if not search.done:
                     lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
@@ -143,16 +115,15 @@ class PartSearch:
                 self._found(search.lower, search.row, search.upper, search.strategy)
             for search in searches:
                 search.learn(self.lower, self.row, self.upper)
+            yield work
 
-    def _found(self, lower: int, row: Row, upper: int, by: Strategy) -> None:
-        if lower > self.lower:
-            self.lower, self.row = lower, row
+    def _found(self, lower: int, row: Row, upper: int, by: Strategy | None) -> None:
         if upper < self.upper:
-            self.upper = upper
-            self.closed_by = by
+            self.strategy = by
+        self.learn(lower, row, upper)
 
 
-def _advance(amounts: dict[Search | RowSearch, int], *, together: bool) -> None:
+def _advance(amounts: dict[Search, int], *, together: bool) -> None:
     """Let each search do its amount of work, one after the other or ``together`` on threads.
 
     The threads end here: a search may be abandoned at any pause, and what the garbage collector then finds must not
@@ -168,19 +139,3 @@ def _advance(amounts: dict[Search | RowSearch, int], *, together: bool) -> None:
         last.advance(work)
     for one in running:
         one.result()
-
-
-def _paced(slices: Slices[Result], work: int) -> Generator[None, int, Result]:
-    """Run slices to their end, with a yield for more work each time that ``work`` is used up."""
-    while True:
-        try:
-            done = next(slices)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        work -= done
-        if work <= 0:
-            work = yield
-
-
-_ENDED = object()

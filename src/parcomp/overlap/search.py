@@ -1,12 +1,15 @@
-"""What the pieces that work on one part have in common: their names, and how a search is run."""
+"""What the searches of one compiled workload have in common: their names, their state, and how they are run."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.slices import Course
 
 __all__ = ["Row", "Search", "Strategy"]
 
@@ -25,31 +28,33 @@ class Strategy(StrEnum):
     VALUE_SEARCH = "value search"
 
 
-class Search(Protocol):
-    """A search that can be paused: ``row`` weighs ``lower``, no row weighs more than ``upper``, both at all times."""
+class Search(Course):
+    """A search that can be paused: ``row`` weighs ``lower``, no row weighs more than ``upper``, both at all times.
 
-    @property
-    def lower(self) -> int:
-        """The weight of ``row``."""
+    ``lower`` never falls and ``upper`` never rises.  ``strategy`` names what ``upper`` comes from, or would.  Creating
+    a search takes no time to speak of; equal searches that do equal work find the same.
+    """
 
-    @property
-    def row(self) -> Row:
-        """The heaviest row found."""
+    strategy: Strategy | None = None
 
-    @property
-    def upper(self) -> int:
-        """The least proven bound."""
-
-    @property
-    def strategy(self) -> Strategy:
-        """What ``upper`` comes from."""
+    def __init__(self, compiled: CompiledWorkload, lower: int = 0, row: Row | None = None) -> None:
+        """Begin at ``row``, which must weigh at least ``lower``, or at the row of first values."""
+        super().__init__()
+        self.compiled = compiled
+        self.row: Row = np.zeros(compiled.attribute_count, np.int32) if row is None else np.array(row, np.int32)
+        self.lower = compiled.weigh(self.row)
+        if self.lower < lower:
+            # A bound without a row is not taken on trust: it would prune rows that nobody has.
+            raise ValueError(f"the row weighs {self.lower}, less than the lower bound {lower}; pass its row too")
+        self.upper = compiled.total
 
     @property
     def done(self) -> bool:
         """Whether the bracket is closed, or nothing is left that could close it further."""
-
-    def advance(self, work: int) -> None:
-        """Search on for about ``work`` word operations."""
+        return self.lower >= self.upper or self.ended
 
     def learn(self, lower: int, row: Row, upper: int) -> None:
-        """Take over a heavier row or a lower bound that another search has found."""
+        """Take over a heavier row, of weight ``lower``, or a smaller proven bound that another search has found."""
+        if lower > self.lower:
+            self.lower, self.row = lower, np.array(row, np.int32)
+        self.upper = min(self.upper, upper)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.overlap.engine import Engine
-from parcomp.overlap.masks.rebuild import keep_queries
+from parcomp.overlap import Engine, keep_queries
 from parcomp.planning.problem import AllocationProblem
 from parcomp.planning.rows import EveryRow, RowSource
+from parcomp.slices import LARGEST_SLICE
 
 __all__ = ["Weighed", "book", "shrink", "shrink_rows", "weigh"]
 
@@ -60,10 +60,11 @@ def weigh(
     compiled = keep_queries(replace(problem.reduced, weights=weights), paid)
     engine = Engine(compiled)
     bracket = engine.bracket()
-    while (
-        time.monotonic() < deadline and (enough is None or bracket.lower <= enough < bracket.upper) and engine.advance()
-    ):
+    while time.monotonic() < deadline and (enough is None or bracket.lower <= enough < bracket.upper):
+        if not engine.advance(LARGEST_SLICE):
+            break
         bracket = engine.bracket()
+    assert bracket.row is not None
     row = np.zeros(problem.group_count, np.bool_)
     row[problem.reduced.members(bracket.row)] = True
     return Weighed(bracket.lower, bracket.upper, row)

@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.errors import SizeError
-from parcomp.model.compile import compile_workload
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.workload import Workload
-from parcomp.overlap.reduce.pipeline import Leaf, Rule, reduce
+from parcomp.overlap import Leaf, Rule, WorkloadOverlap, reduce
 
 __all__ = ["AllocationProblem", "allocation_problem"]
 
@@ -76,12 +75,11 @@ class AllocationProblem:
 
 def allocation_problem(workload: Workload, importance: Floats, least_units: Units, budget: int) -> AllocationProblem:
     """Reduce a workload; ``importance`` and ``least_units`` are given for each query of it."""
-    # The workload's own costs play no part, and may be of several kinds.
-    compilation = compile_workload(workload.with_costs(np.ones(len(workload), np.int64), "weight"))
-    root = reduce(compilation.compiled, _RULES).root
+    overlap = WorkloadOverlap(workload)
+    root = reduce(overlap.compiled(), _RULES).root
     assert isinstance(root, Leaf)
     reduction = root.reduction
-    queries = compilation.queries
+    queries = overlap.queries
     group_of = np.arange(len(queries)) if reduction.query_of is None else reduction.query_of.astype(np.int64)
     keys = np.rec.fromarrays([group_of, importance[queries], least_units[queries]])
     distinct, class_of, count = np.unique(keys, return_inverse=True, return_counts=True)

@@ -13,9 +13,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import word_count
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.rows import _enumeration_kernels as enumeration
+from parcomp.overlap import accepting_queries
 from parcomp.planning import _separation_kernels as kernels
 
 __all__ = ["EveryRow", "RowSource", "SearchedRows", "row_source"]
@@ -115,19 +114,8 @@ class _Acceptance:
 
     def __init__(self, compiled: CompiledWorkload) -> None:
         self.groups = compiled.query_count
-        self.first = np.concatenate(([0], np.cumsum(compiled.sizes, dtype=np.int64)))
-        words = word_count(self.groups)
-        self.accepting = np.full((int(self.first[-1]), words), ~np.uint64(0))
-        enumeration.fill_accepting(
-            compiled.start,
-            compiled.term,
-            compiled.mask_attribute,
-            compiled.mask_offset,
-            compiled.mask_words,
-            compiled.sizes,
-            self.first,
-            self.accepting,
-        )
+        self.first, self.accepting = accepting_queries(compiled)
+        words = self.accepting.shape[1]
         # Bits beyond the last group are never cleared, so that they tell nothing apart.
         self.telling = np.zeros((compiled.attribute_count, words), np.uint64)
         for attribute in range(compiled.attribute_count):

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.engine import solve_within
-from parcomp.overlap.masks.rebuild import MaskBlocks, keep_queries, keep_values
+from parcomp.overlap import MaskBlocks, keep_queries, keep_values, solve_within
 from parcomp.planning.problem import AllocationProblem, Units
 
 __all__ = ["raise_costs", "within_coverage"]

@@ -16,9 +16,9 @@ import numpy as np
 from parcomp.costs import Amount, amount_up, cost_up
 from parcomp.errors import ParcompError, WorkloadError
 from parcomp.model.workload import Workload
+from parcomp.overlap import WorkloadOverlap
 from parcomp.privacy.loss import neighbor_units
 from parcomp.privacy.measures import PURE, Neighbours, check_neighbours, workload_units
-from parcomp.privacy.overlap_units import OverlapUnits
 
 __all__ = ["ApproximateLoss", "approximate_loss"]
 
@@ -56,7 +56,7 @@ def approximate_loss(
     if len(given) != len(workload):
         raise WorkloadError(f"there are {len(given)} deltas for {len(workload)} queries")
     booked = np.array([cost_up(delta) for delta in given], np.int64)
-    overlap = OverlapUnits(workload)
+    overlap = WorkloadOverlap(workload)
     half = time.monotonic() + (deadline - time.monotonic()) / 2
     by_epsilon, by_delta = overlap.within_time(epsilons, half), overlap.within_time(booked, deadline)
     return ApproximateLoss(

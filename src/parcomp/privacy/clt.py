@@ -16,8 +16,8 @@ import numpy as np
 from parcomp.costs import COST_KINDS, UNITS_PER_ONE
 from parcomp.errors import WorkloadError
 from parcomp.model.workload import Workload
+from parcomp.overlap import WorkloadOverlap
 from parcomp.privacy.measures import GDP
-from parcomp.privacy.overlap_units import OverlapUnits
 from parcomp.privacy.tradeoff import Gaussian
 
 __all__ = ["CentralLimit", "central_limit"]
@@ -44,5 +44,5 @@ def central_limit(workload: Workload, *, time_limit: float = 60.0) -> CentralLim
     squares = np.array([-(-units * units // UNITS_PER_ONE) for units in workload.units.tolist()], object)
     if len(squares) and max(squares) >= 2**62:
         raise WorkloadError("the square of the largest epsilon is too large to be added up")
-    bracket = OverlapUnits(workload).within_time(squares.astype(np.int64), time.monotonic() + time_limit)
+    bracket = WorkloadOverlap(workload).within_time(squares.astype(np.int64), time.monotonic() + time_limit)
     return CentralLimit(Gaussian(float(GDP.parameter_up(bracket.upper))), bracket.exact)

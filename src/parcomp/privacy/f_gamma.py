@@ -29,10 +29,10 @@ import numpy as np
 from parcomp.errors import WorkloadError
 from parcomp.model.compile import compile_workload
 from parcomp.model.workload import Workload
+from parcomp.overlap import WorkloadOverlap
 from parcomp.overlap.reduce.values import drop_dominated_values
 from parcomp.privacy.composition import lower_convex_envelope, tensor_power
 from parcomp.privacy.conversions import renyi_delta
-from parcomp.privacy.overlap_units import OverlapUnits
 from parcomp.privacy.renyi import ORDERS
 from parcomp.privacy.rounding import Floats, up
 from parcomp.privacy.tradeoff import IDENTITY, Envelope, Gaussian, TradeOff
@@ -143,7 +143,7 @@ def _overlap(workload: Workload, costs: Floats, deadline: float) -> tuple[float,
     else:
         scale = float(kept.max()) / _SCALE
         units = np.ceil(kept / scale).astype(np.int64)
-    bracket = OverlapUnits(workload[positive]).within_time(units, deadline)
+    bracket = WorkloadOverlap(workload[positive]).within_time(units, deadline)
     return bracket.upper * scale, bracket.exact
 
 

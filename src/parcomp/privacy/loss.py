@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from parcomp.errors import ParcompError
 from parcomp.model.workload import Workload
+from parcomp.overlap import WorkloadOverlap
 from parcomp.privacy.measures import (
     MeasureName,
     Neighbours,
@@ -29,7 +30,6 @@ from parcomp.privacy.measures import (
     find_measure,
     workload_units,
 )
-from parcomp.privacy.overlap_units import OverlapUnits, UnitBracket
 
 __all__ = ["PrivacyLoss", "guarantee_in_words", "neighbor_units", "privacy_loss"]
 
@@ -104,12 +104,12 @@ def privacy_loss(
     rows = check_rows_per_person(rows_per_person)
     units = workload_units(workload, kind)
 
-    def tell(bracket: UnitBracket) -> None:
+    def tell(lower: int, upper: int) -> None:
         if progress is not None:
-            progress(kind.parameter_down(bracket.lower), kind.parameter_up(bracket.upper))
+            progress(kind.parameter_down(lower), kind.parameter_up(upper))
 
-    overlap = OverlapUnits(workload)
-    bracket = overlap.within_time(units, began + time_limit, tell)
+    overlap = WorkloadOverlap(workload)
+    bracket = overlap.within_time(units, began + time_limit, None if progress is None else tell)
     satisfiable = overlap.total(units)
     everything = int(sum(units.tolist()))
 

@@ -20,10 +20,10 @@ import numpy as np
 from parcomp.costs import COST_KINDS, UNITS_PER_ONE, CostKind, float_down, float_up
 from parcomp.errors import ParcompError, WorkloadError, shown
 from parcomp.model.workload import Workload
+from parcomp.overlap import Bracket, Units, WorkloadOverlap
 from parcomp.privacy.conversions import gdp_to_zcdp, pure_to_renyi, pure_to_zcdp, renyi_epsilon, zcdp_to_renyi
 from parcomp.privacy.loss import neighbor_units
 from parcomp.privacy.measures import Neighbours, check_neighbours, check_rows_per_person
-from parcomp.privacy.overlap_units import OverlapUnits, UnitBracket, Units
 
 __all__ = ["ORDERS", "RenyiLoss", "renyi_loss"]
 
@@ -98,7 +98,7 @@ def renyi_loss(
     if delta is not None and not 0 < delta < 1:
         raise ParcompError(f"delta must be between 0 and 1, not {shown(delta)}")
     ascending = sorted(set(orders))
-    overlap = OverlapUnits(workload)
+    overlap = WorkloadOverlap(workload)
     costs = [_costs(workload, order, rows) for order in ascending]
     totals = [overlap.total(units) for units in costs]
     brackets = [overlap.within_work(units, _FIRST_WORK) for units in costs]
@@ -117,7 +117,7 @@ def renyi_loss(
         share = time.monotonic() + (deadline - time.monotonic()) / candidates
         found = overlap.within_time(costs[chosen], share)
         old = brackets[chosen]
-        brackets[chosen] = UnitBracket(max(old.lower, found.lower), min(old.upper, found.upper))
+        brackets[chosen] = Bracket(max(old.lower, found.lower), min(old.upper, found.upper))
         refined.append(ascending[chosen])
     # Divergences grow with the order, query by query and so in sum: an upper end holds for every lower order as well.
     uppers = list(accumulate([bracket.upper for bracket in reversed(brackets)], min))[::-1]
@@ -139,7 +139,7 @@ def renyi_loss(
 
 def _worth_refining(
     orders: Sequence[float],
-    brackets: Sequence[UnitBracket],
+    brackets: Sequence[Bracket],
     curve: Callable[[Sequence[int]], list[float]],
     delta: float | None,
     refined: Sequence[float],

@@ -133,9 +133,9 @@ def test_learns_rows_and_bounds_from_elsewhere():
         lower, upper = search.lower, search.upper
         search.learn(lower - 1, np.zeros_like(row), upper + 1)
         assert (search.lower, search.upper) == (lower, upper)
-        search.learn(upper=int(draw.integers(truth, upper + 1)))
+        search.learn(0, np.zeros_like(row), int(draw.integers(truth, upper + 1)))
         if draw.random() < 0.5:
-            search.learn(truth, row)
+            search.learn(truth, row, upper)
         check_every_pause(compiled, truth, search, 500)
 
 

@@ -17,7 +17,7 @@ def test_lower_is_the_weight_of_the_row_and_below_the_truth():
     for seed in range(300):
         compiled = random_compiled(np.random.default_rng(seed))
         truth, _ = brute_force(compiled)
-        search, last = RowSearch(compiled, seed), 0
+        search, last = RowSearch(compiled, seed=seed), 0
         for _ in range(10):
             search.advance(100)
             assert last <= search.lower == weight_of(compiled, search.row) <= truth

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
+from parcomp.jit import kernel
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value.splitting import load_levels, make_scratch
 from tests.overlap.compiled_workloads import compile_values
 
 
-@njit
+@kernel
 def drop(levels, level, scratch):
     """The kernel has no entry from Python of its own."""
     return drop_dominated(levels, level, scratch)

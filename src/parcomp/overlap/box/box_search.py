@@ -26,7 +26,8 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.box import _cover_kernels as cover_kernels
 from parcomp.overlap.box import _search_kernels as kernels
 from parcomp.overlap.box.layout import COLUMN_LIMIT, LEVEL_FIELDS, Stack, Workload
-from parcomp.slices import SLICE, Slices, spend
+from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.slices import SLICE, Slices
 
 __all__ = ["BoxSearch"]
 
@@ -47,53 +48,29 @@ _WANTING = {
 }
 
 
-class BoxSearch:
-    """A search that can be paused: whenever ``advance`` returns, ``row`` weighs ``lower`` and ``upper`` is proven.
+class BoxSearch(Search):
+    """Box search by slices; its first steps lay down the root.
 
-    Its first steps lay down the root; creating it takes no time.  It is ``stuck``, and does nothing more, where going
-    on would take too much memory: on large dense graphs, where every level of the stack has thousands of queries.
+    It is ``stuck``, and ends, where going on would take too much memory: on large dense graphs, where every level of
+    the stack has thousands of queries.
     """
 
-    def __init__(
-        self,
-        compiled: CompiledWorkload,
-        graph: QueryGraph,
-        lower: int = 0,
-        row: npt.NDArray[np.int32] | None = None,
-    ) -> None:
+    strategy = Strategy.BOX_SEARCH
+
+    def __init__(self, compiled: CompiledWorkload, graph: QueryGraph, lower: int = 0, row: Row | None = None) -> None:
         """Search ``compiled``, whose query graph is ``graph``; ``row`` weighs ``lower`` if given."""
-        self._compiled = compiled
+        super().__init__(compiled, lower, row)
+        self._graph = graph
         self._state = np.zeros(kernels.STATE_FIELDS, np.int64)
-        self._row = np.zeros(compiled.attribute_count, np.int32)
-        if row is not None:
-            self._row[:] = row
-            self._state[kernels.LOWER] = lower
-        else:
-            self._state[kernels.LOWER] = compiled.weigh(self._row)
-        self._state[kernels.UPPER] = compiled.total
+        self._state[kernels.LOWER], self._state[kernels.UPPER] = self.lower, self.upper
+        self._best_row = self.row.copy()
         self._step = 0
         self._budget = FIRST_BUDGET
         self._completed: tuple[int, int] | None = None
-        self._workload: Workload
+        self._queries: Workload
         self._stack: Stack
         self.stuck = False
         self._ready = False
-        self._setting_up = self._set_up(graph)
-
-    @property
-    def lower(self) -> int:
-        """The weight of the queries that ``row`` satisfies."""
-        return int(self._state[kernels.LOWER])
-
-    @property
-    def upper(self) -> int:
-        """A proven upper bound of the maximum overlap."""
-        return int(self._state[kernels.UPPER])
-
-    @property
-    def row(self) -> npt.NDArray[np.int32]:
-        """The heaviest row met so far."""
-        return self._row.copy()
 
     @property
     def nodes(self) -> int:
@@ -108,45 +85,45 @@ class BoxSearch:
     def _work(self) -> int:
         return int(self._state[kernels.WORK])
 
-    @property
-    def done(self) -> bool:
-        """Whether ``lower`` is the maximum overlap."""
-        return self.lower >= self.upper
-
-    def learn(
-        self, lower: int | None = None, row: npt.NDArray[np.int32] | None = None, upper: int | None = None
-    ) -> None:
-        """Take over a heavier row (with its weight ``lower``) or a smaller proven ``upper`` from elsewhere."""
-        if lower is not None and row is not None and lower > self.lower:
-            self._row[:] = row
+    def learn(self, lower: int, row: Row, upper: int) -> None:
+        """Take over what another search has found, and turn to the next target where this one proves nothing more."""
+        if lower > self.lower:
+            self._best_row[:] = row
             self._state[kernels.LOWER] = lower
             self._state[kernels.TARGET] = max(self._target, lower)
-        if upper is not None and upper < self.upper:
-            self._state[kernels.UPPER] = upper
-            if self._ready and self._target >= upper:
-                # Completing this attempt would prove nothing any more.
+        super().learn(lower, row, upper)
+        if self.upper < self._state[kernels.UPPER]:
+            self._state[kernels.UPPER] = self.upper
+            if self._ready and self._target >= self.upper:
                 self._begin_next()
 
-    def advance(self, work: int) -> None:
-        """Search on for about ``work`` word operations."""
-        if not self._ready:
-            work = spend(self._setting_up, work)
-        limit = self._work + work
-        while not self.done and not self.stuck and self._work < limit:
+    def course(self) -> Slices[None]:
+        """Lay the root down, then prove ever smaller targets."""
+        yield from self._set_up()
+        while self.lower < self.upper and not self.stuck:
+            began = self._work
             # With no target left between this one and the upper bound there is nothing easier to turn to.
             patient = self.upper - self._target <= 1
-            stop = limit if patient else min(limit, self._began + self._budget)
-            status = kernels.search(self._workload, self._stack, self._state, self._row, stop)
+            stop = began + self.left
+            stop = stop if patient else min(stop, self._began + self._budget)
+            status = kernels.search(self._queries, self._stack, self._state, self._best_row, stop)
+            self._take_over()
             if status in _WANTING:
                 self._grow(_WANTING[status])
             elif status == kernels.DONE:
                 self._after_success()
             elif not patient and self._work >= self._began + self._budget:
                 self._after_giving_up()
+            yield self._work - began
 
-    def _set_up(self, graph: QueryGraph) -> Slices[None]:
+    def _take_over(self) -> None:
+        if self._state[kernels.LOWER] > self.lower:
+            self.lower, self.row = int(self._state[kernels.LOWER]), self._best_row.copy()
+        self.upper = int(self._state[kernels.UPPER])
+
+    def _set_up(self) -> Slices[None]:
         """Lay the root down, and begin with the exact value."""
-        compiled = self._compiled
+        compiled, graph = self.compiled, self._graph
         t = compiled.query_count
         # Covers are filled in this order: entangled queries first, loose ones where they fit.
         order, reach, placed = np.empty(t, np.int64), np.zeros(t, np.int64), np.zeros(t, np.bool_)
@@ -162,7 +139,7 @@ class BoxSearch:
             yield int(work)
         position = np.empty_like(order)
         position[order] = np.arange(t)
-        self._workload = _sorted_workload(compiled, order, position)
+        self._queries = _sorted_workload(compiled, order, position)
         self._stack, root = _empty_stack(compiled)
         self._most_words = max(WORD_LIMIT, 4 * root)
         yield 8 * len(compiled.term) + len(self._stack.words)
@@ -171,7 +148,7 @@ class BoxSearch:
             done, work = cover_kernels.rename(graph.adjacency, order, position, self._stack.words, done, SLICE)
             yield int(work)
         self._ready = True
-        if not self.done:
+        if self.lower < self.upper:
             self._begin(self.lower)
 
     def _after_success(self) -> None:
@@ -195,13 +172,13 @@ class BoxSearch:
         self._begin_next()
 
     def _begin_next(self) -> None:
-        if not self.done:
+        if self.lower < self.upper:
             self._begin(max(self.lower, self.upper - self._step))
 
     def _begin(self, target: int) -> None:
         self._began = self._work
         while not self.stuck:
-            status = kernels.begin(self._workload, self._stack, target, self._state, self._row)
+            status = kernels.begin(self._queries, self._stack, target, self._state, self._best_row)
             if status not in _WANTING:
                 break
             self._grow(_WANTING[status])

@@ -27,9 +27,9 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover._group_kernels import disjoint_classes
 from parcomp.overlap.masks.lists import merge_lists
 from parcomp.overlap.masks.rebuild import MaskBlocks
-from parcomp.slices import Slices, finish
+from parcomp.slices import Slices, sliced
 
-__all__ = ["Groups", "group_bound", "group_bound_slices"]
+__all__ = ["Groups", "group_bound"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -67,13 +67,9 @@ class Groups(Sequence[Indices]):
         return self.member[self.start[index] : self.start[index + 1]]
 
 
-def group_bound(compiled: CompiledWorkload) -> tuple[int, Groups]:
+@sliced
+def group_bound(compiled: CompiledWorkload) -> Slices[tuple[int, Groups]]:
     """An upper bound of the maximum overlap, and the groups that prove it: the sum of their multipliers."""
-    return finish(group_bound_slices(compiled))
-
-
-def group_bound_slices(compiled: CompiledWorkload) -> Slices[tuple[int, Groups]]:
-    """The same in slices."""
     heaviest_first = np.argsort(-compiled.weights, kind="stable")
     weights = compiled.weights[heaviest_first]
     length = np.diff(compiled.start)[heaviest_first]

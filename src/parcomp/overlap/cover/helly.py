@@ -23,9 +23,9 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover import _helly_kernels as kernels
 from parcomp.overlap.masks._kernels import row_ends, row_popcounts, transpose_bits
 from parcomp.overlap.masks.rebuild import MaskBlocks
-from parcomp.slices import Slices, finish
+from parcomp.slices import Slices, sliced
 
-__all__ = ["Structure", "attribute_structures", "has_helly", "overlap_is_clique", "overlap_is_clique_slices"]
+__all__ = ["Structure", "attribute_structures", "overlap_is_clique"]
 
 TRIPLE_WORK_LIMIT = 50_000_000
 """Word operations that Gilmore's criterion may take on one attribute; a few hundredths of a second."""
@@ -50,18 +50,9 @@ def attribute_structures(compiled: CompiledWorkload) -> tuple[Structure | None, 
     )
 
 
-def has_helly(compiled: CompiledWorkload) -> npt.NDArray[np.bool_]:
-    """For each attribute whether its masks are known to have the Helly property."""
-    return np.array([structure is not None for structure in attribute_structures(compiled)], np.bool_)
-
-
-def overlap_is_clique(compiled: CompiledWorkload) -> bool:
-    """Whether γ = ω is known from the Helly property of every attribute."""
-    return finish(overlap_is_clique_slices(compiled))
-
-
-def overlap_is_clique_slices(compiled: CompiledWorkload) -> Slices[bool]:
-    """The same in slices, up to the first attribute of which it is not known."""
+@sliced
+def overlap_is_clique(compiled: CompiledWorkload) -> Slices[bool]:
+    """Whether γ = ω is known from the Helly property of every attribute; ends at the first of which it is not."""
     blocks = MaskBlocks(compiled)
     for attribute in range(compiled.attribute_count):
         block, size = blocks.block(attribute, blocks.masks(attribute)), int(compiled.sizes[attribute])

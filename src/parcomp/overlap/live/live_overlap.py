@@ -26,31 +26,19 @@ from parcomp.errors import CostError, WorkloadError
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.domain import Domain
 from parcomp.model.query import Query
+from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.engine import solve_within
-from parcomp.overlap.live import _kernels as kernels
 from parcomp.overlap.live.attribute import LiveAttribute
-from parcomp.overlap.masks.rebuild import keep_values
+from parcomp.overlap.masks import keep_values
+from parcomp.overlap.plain import heaviest_overlap
 
-__all__ = ["LiveOverlap", "LiveQuote", "Loss"]
+__all__ = ["LiveOverlap", "LiveQuote"]
 
 DECISION_WORK = 1 << 26
 """Word operations that one decision may spend: some 50 ms. What is not decided by then rests on the bound reached."""
 
 LOSS_WORK = 1 << 30
 """Word operations that :meth:`LiveOverlap.loss` may spend on the whole history."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What the admitted queries spend, in units: between ``lower`` and the proven ``upper``."""
-
-    lower: int
-    upper: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether both ends meet."""
-        return self.lower == self.upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class LiveOverlap:
     >>> live.add(domain.query(sex="F"), 6), live.add(domain.query(sex="M"), 6), live.add(domain.query(), 6)
     (True, True, False)
     >>> live.loss(), live.quote(domain.query(), 4).fits
-    (Loss(lower=6, upper=6), True)
+    (Bracket(lower=6, upper=6), True)
     """
 
     def __init__(self, domain: Domain, budget: int, work: int = DECISION_WORK) -> None:
@@ -182,12 +170,12 @@ class LiveOverlap:
         if len(self):
             self._uppers[-1] = self.loss().upper
 
-    def loss(self, work: int = LOSS_WORK) -> Loss:
-        """The loss of all admitted queries as a bracket."""
+    def loss(self, work: int = LOSS_WORK) -> Bracket:
+        """The loss of all admitted queries as a bracket, in units."""
         compiled = self._compile(np.arange(len(self)))
         bracket = solve_within(compiled, work)
         upper = bracket.upper if self.upper == 0 else min(bracket.upper, self.upper)
-        return Loss(bracket.lower, upper)
+        return Bracket(bracket.lower, upper)
 
     def _check(self, query: Query, cost: int) -> None:
         if query.domain is not self.domain and query.domain != self.domain:
@@ -222,22 +210,24 @@ class LiveOverlap:
         self._total += int(self._cost[position])
         self._uppers.append(upper)
 
-    def _spent_within(self, query: Query) -> Loss:
+    def _spent_within(self, query: Query) -> Bracket:
         """What is spent on the rows of the query's coverage."""
         boxes = {index: self._attributes[index].mask(predicate) for index, predicate in query.terms}
         meets = np.ones(max(len(self._attribute_of), 1), np.bool_)
         for index, box in boxes.items():
             live = self._attributes[index]
-            kernels.rows_meeting(live.masks, len(live.predicates), box, live.numbers, meets)
-        found = np.empty(len(self), np.int64)
-        count = kernels.lists_within(self._start, self._term, len(self), meets, found)
-        compiled = self._compile(found[:count])
+            known = len(live.predicates)
+            meets[live.numbers[:known]] = (live.masks[:known] & box).any(axis=1)
+        start = self._start[: len(self) + 1]
+        misses = np.concatenate(([0], np.cumsum(~meets[self._term[: start[-1]]])))
+        compiled = self._compile(np.flatnonzero(misses[start[1:]] == misses[start[:-1]]))
+        if (small := heaviest_overlap(compiled, boxes)) is not None:
+            return small
         kept = [
             np.flatnonzero(unpack_bits(boxes[index], len(live.cells))).astype(np.int32) if index in boxes else None
             for index, live in enumerate(self._attributes)
         ]
-        bracket = solve_within(keep_values(compiled, kept), self._work)
-        return Loss(bracket.lower, bracket.upper)
+        return solve_within(keep_values(compiled, kept), self._work)
 
     def _compile(self, queries: npt.NDArray[np.int64]) -> CompiledWorkload:
         """Some of the admitted queries, those that cost anything, as a compiled workload over the cells."""

@@ -6,23 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.overlap.masks import _kernels as kernels
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, sliced
 
-__all__ = ["merge_lists", "merge_lists_slices"]
+__all__ = ["merge_lists"]
 
 Labels = npt.NDArray[np.int32]
 
 
-def merge_lists(start: npt.NDArray[np.int64], item: npt.NDArray[np.integer]) -> tuple[Labels, Labels]:
+@sliced
+def merge_lists(start: npt.NDArray[np.int64], item: npt.NDArray[np.integer]) -> Slices[tuple[Labels, Labels]]:
     """Label equal lists alike: the label of each list, and the first list of each label.
 
     List ``i`` is ``item[start[i]:start[i + 1]]``; labels count from 0 in the order of first occurrence.
     """
-    return finish(merge_lists_slices(start, item))
-
-
-def merge_lists_slices(start: npt.NDArray[np.int64], item: npt.NDArray[np.integer]) -> Slices[tuple[Labels, Labels]]:
-    """The same in slices."""
     lists = len(start) - 1
     label, first = np.empty(lists, np.int32), np.empty(lists, np.int32)
     slot = np.full(max(64, 1 << (2 * lists - 1).bit_length() if lists else 0), -1, np.int32)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.masks import _kernels as kernels
-from parcomp.overlap.masks.lists import merge_lists_slices
-from parcomp.slices import Slices, finish
+from parcomp.overlap.masks.lists import merge_lists
+from parcomp.slices import Slices, sliced
 
 __all__ = [
     "MaskBlocks",
@@ -23,7 +23,6 @@ __all__ = [
     "keep_attributes",
     "keep_queries",
     "keep_values",
-    "keep_values_slices",
     "used_masks",
 ]
 
@@ -58,19 +57,13 @@ def used_masks(compiled: CompiledWorkload) -> npt.NDArray[np.bool_]:
     return used
 
 
-def keep_values(compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32] | None]) -> CompiledWorkload:
+@sliced
+def keep_values(compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32] | None]) -> Slices[CompiledWorkload]:
     """The workload on the values ``kept[a]`` (ascending, at least one; None for all) of each attribute ``a``.
 
     Each mask that is in use must accept some kept value.  A mask that accepts all kept values leaves its queries, masks
     that accept the same kept values become one, and a mask that no query uses is left out.  Queries keep their numbers.
     """
-    return finish(keep_values_slices(compiled, kept))
-
-
-def keep_values_slices(
-    compiled: CompiledWorkload, kept: Sequence[npt.NDArray[np.int32] | None]
-) -> Slices[CompiledWorkload]:
-    """The same in slices."""
     blocks = MaskBlocks(compiled)
     used = used_masks(compiled)
     sizes = compiled.sizes.copy()
@@ -97,7 +90,7 @@ def keep_values_slices(
             width = block.shape[1]
             block = block[proper]
             yield 4 * (block.size + by_value.size)
-            label, first = yield from merge_lists_slices(np.arange(len(proper) + 1) * width, block.ravel())
+            label, first = yield from merge_lists.slices(np.arange(len(proper) + 1) * width, block.ravel())
             block = block[first]
             target[masks[proper]] = label + mask_count
         mask_count += len(block)

@@ -2,5 +2,19 @@
 
 from parcomp.overlap.reduce.pipeline import ALL, Leaf, Max, Node, ReducedProblem, Rule, Step, Sum, reduce
 from parcomp.overlap.reduce.reduction import Reduction, ValueMap
+from parcomp.overlap.reduce.values import WORK_LIMIT
 
-__all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Reduction", "Rule", "Step", "Sum", "ValueMap", "reduce"]
+__all__ = [
+    "ALL",
+    "WORK_LIMIT",
+    "Leaf",
+    "Max",
+    "Node",
+    "ReducedProblem",
+    "Reduction",
+    "Rule",
+    "Step",
+    "Sum",
+    "ValueMap",
+    "reduce",
+]

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.reduce import queries, split, values
 from parcomp.overlap.reduce.reduction import Reduction, unchanged
-from parcomp.slices import Slices, finish
+from parcomp.slices import Slices, sliced
 
-__all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Rule", "Step", "Sum", "reduce", "reduce_slices"]
+__all__ = ["ALL", "Leaf", "Max", "Node", "ReducedProblem", "Rule", "Step", "Sum", "reduce"]
 
 Row = npt.NDArray[np.int32]
 
@@ -56,9 +56,9 @@ def _at_once(rule: Callable[[CompiledWorkload], Reduction]) -> Callable[[Compile
 
 
 _LOCAL: dict[Rule, Callable[[CompiledWorkload, int], Slices[Reduction]]] = {
-    Rule.MERGE_VALUES: values.merge_values_slices,
-    Rule.DROP_DOMINATED_VALUES: values.drop_dominated_slices,
-    Rule.MERGE_QUERIES: lambda compiled, _: queries.merge_queries_slices(compiled),
+    Rule.MERGE_VALUES: values.merge_values.slices,
+    Rule.DROP_DOMINATED_VALUES: values.drop_dominated_values.slices,
+    Rule.MERGE_QUERIES: lambda compiled, _: queries.merge_queries.slices(compiled),
     Rule.ABSORB_QUERIES: _at_once(queries.absorb_queries),
     Rule.DROP_ATTRIBUTES: _at_once(queries.drop_attributes),
     Rule.SETTLE_ATTRIBUTES: _at_once(queries.settle_attributes),
@@ -169,15 +169,14 @@ class ReducedProblem:
         return "\n".join(str(step) for step in self.log)
 
 
-def reduce(compiled: CompiledWorkload, rules: Iterable[Rule] = ALL) -> ReducedProblem:
-    """Reduce a workload exactly, by the given rules, to a tree of smaller ones."""
-    return finish(reduce_slices(compiled, rules))
-
-
-def reduce_slices(
+@sliced
+def reduce(
     compiled: CompiledWorkload, rules: Iterable[Rule] = ALL, work_limit: int = values.WORK_LIMIT
 ) -> Slices[ReducedProblem]:
-    """The same in slices; ``work_limit`` is what one pass over all attributes may spend on values."""
+    """Reduce a workload exactly, by the given rules, to a tree of smaller ones.
+
+    ``work_limit`` is what one pass over all attributes may spend on values.
+    """
     builder = _Builder(frozenset(rules), work_limit)
     root = yield from builder.build(compiled, 0, True)
     return ReducedProblem(root, tuple(builder.leaves), tuple(builder.log))
@@ -198,12 +197,12 @@ class _Builder:
         reduction = yield from self._reduce_locally(compiled, depth)
         smaller = reduction.compiled
         if Rule.SPLIT_BY_ATTRIBUTES in self.rules:
-            parts = yield from split.split_by_attributes_slices(smaller)
+            parts = yield from split.split_by_attributes.slices(smaller)
             if parts:
                 nodes = yield from self._build_parts(Rule.SPLIT_BY_ATTRIBUTES, smaller, parts, depth)
                 return Sum(reduction, parts, nodes)
         if Rule.SPLIT_BY_OVERLAP in self.rules and may_split and self.pending < LEAF_LIMIT:
-            parts = yield from split.split_by_overlap_slices(smaller)
+            parts = yield from split.split_by_overlap.slices(smaller)
             if parts:
                 nodes = yield from self._build_parts(Rule.SPLIT_BY_OVERLAP, smaller, parts, depth)
                 return Max(reduction, parts, nodes)

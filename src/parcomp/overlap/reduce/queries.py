@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.masks._kernels import select_lists
-from parcomp.overlap.masks.lists import merge_lists_slices
+from parcomp.overlap.masks.lists import merge_lists
 from parcomp.overlap.masks.rebuild import (
     MaskBlocks,
     drop_unused_masks,
@@ -17,9 +17,9 @@ from parcomp.overlap.masks.rebuild import (
 )
 from parcomp.overlap.reduce import _kernels as kernels
 from parcomp.overlap.reduce.reduction import Reduction, ValueMap, unchanged
-from parcomp.slices import Slices, finish
+from parcomp.slices import Slices, sliced
 
-__all__ = ["absorb_queries", "drop_attributes", "merge_queries", "merge_queries_slices", "settle_attributes"]
+__all__ = ["absorb_queries", "drop_attributes", "merge_queries", "settle_attributes"]
 
 
 def absorb_queries(compiled: CompiledWorkload) -> Reduction:
@@ -35,18 +35,14 @@ def absorb_queries(compiled: CompiledWorkload) -> Reduction:
     return _without_queries(compiled, free, base, ValueMap.identity(compiled.attribute_count))
 
 
-def merge_queries(compiled: CompiledWorkload) -> Reduction:
+@sliced
+def merge_queries(compiled: CompiledWorkload) -> Slices[Reduction]:
     """Replace equal queries by one that weighs as much as all of them.
 
     Exact: masks of an attribute are distinct, so queries with the same masks, and only those, are satisfied by the same
     rows.  Each row satisfies all of them or none.
     """
-    return finish(merge_queries_slices(compiled))
-
-
-def merge_queries_slices(compiled: CompiledWorkload) -> Slices[Reduction]:
-    """The same in slices."""
-    label, first = yield from merge_lists_slices(compiled.start, compiled.term)
+    label, first = yield from merge_lists.slices(compiled.start, compiled.term)
     if len(first) == compiled.query_count:
         return unchanged(compiled)
     weights = np.zeros(len(first), np.int64)

@@ -11,9 +11,9 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.masks._kernels import transpose_bits
 from parcomp.overlap.masks.rebuild import MaskBlocks, keep_attributes, keep_queries
 from parcomp.overlap.reduce import _kernels as kernels
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, sliced
 
-__all__ = ["Part", "split_by_attributes", "split_by_attributes_slices", "split_by_overlap", "split_by_overlap_slices"]
+__all__ = ["Part", "split_by_attributes", "split_by_overlap"]
 
 WORK_LIMIT = 100_000_000
 """Word operations that may be spent on the components of the query graph; about a tenth of a second."""
@@ -36,7 +36,8 @@ class Part:
     whole: bool = True
 
 
-def split_by_attributes(compiled: CompiledWorkload) -> tuple[Part, ...]:
+@sliced
+def split_by_attributes(compiled: CompiledWorkload) -> Slices[tuple[Part, ...]]:
     """Parts that share no attribute; their maximum overlaps add.
 
     Parts are the connected components of the graph that joins a query with the attributes it constrains.  Whether a row
@@ -45,11 +46,6 @@ def split_by_attributes(compiled: CompiledWorkload) -> tuple[Part, ...]:
     Queries that constrain nothing belong to no component, so there must be none for a split; attributes that no query
     constrains belong to no part.
     """
-    return finish(split_by_attributes_slices(compiled))
-
-
-def split_by_attributes_slices(compiled: CompiledWorkload) -> Slices[tuple[Part, ...]]:
-    """The same in slices."""
     if np.any(compiled.start[1:] == compiled.start[:-1]):
         return ()
     label, count = kernels.link_by_lists(
@@ -71,9 +67,10 @@ def split_by_attributes_slices(compiled: CompiledWorkload) -> Slices[tuple[Part,
     return tuple(parts)
 
 
+@sliced
 def split_by_overlap(
     compiled: CompiledWorkload, work_limit: int = WORK_LIMIT, part_limit: int = PART_LIMIT
-) -> tuple[Part, ...]:
+) -> Slices[tuple[Part, ...]]:
     """Parts of which no query overlaps one of another part; the largest maximum overlap is the whole's.
 
     The queries that a row satisfies overlap pairwise, so they are in one part: no row satisfies queries of two parts.
@@ -85,13 +82,6 @@ def split_by_overlap(
     queries whose masks are not linked are disjoint there.  This is near-linear in the input.  (2) Components of the
     query graph by breadth-first search on pairs, given up at ``work_limit``.  Returns no part where no split was found.
     """
-    return finish(split_by_overlap_slices(compiled, work_limit, part_limit))
-
-
-def split_by_overlap_slices(
-    compiled: CompiledWorkload, work_limit: int = WORK_LIMIT, part_limit: int = PART_LIMIT
-) -> Slices[tuple[Part, ...]]:
-    """The same in slices."""
     label = yield from _linked_masks(compiled)
     if label is None:
         label = yield from _linked_queries(compiled, work_limit)

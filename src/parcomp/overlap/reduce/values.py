@@ -16,18 +16,16 @@ import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.masks._kernels import row_popcounts, transpose_bits
-from parcomp.overlap.masks.lists import merge_lists_slices
-from parcomp.overlap.masks.rebuild import MaskBlocks, keep_values_slices, used_masks
+from parcomp.overlap.masks.lists import merge_lists
+from parcomp.overlap.masks.rebuild import MaskBlocks, keep_values, used_masks
 from parcomp.overlap.reduce import _kernels as kernels
 from parcomp.overlap.reduce.reduction import Reduction, kept_values, unchanged
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, sliced
 
 __all__ = [
     "WORK_LIMIT",
-    "drop_dominated_slices",
     "drop_dominated_values",
     "merge_values",
-    "merge_values_slices",
 ]
 
 WORK_LIMIT = 300_000_000
@@ -43,18 +41,14 @@ Table = npt.NDArray[np.int32]
 Standing = Callable[[npt.NDArray[np.uint64], int], Slices[npt.NDArray[np.int64] | None]]
 
 
-def merge_values(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Reduction:
+@sliced
+def merge_values(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
     """Keep one of the values of an attribute that are accepted by exactly the same masks in use.
 
     Exact: replacing a value of a row by one that the same masks accept changes which queries the row satisfies in
     no way, so the rows over the kept values attain every weight that any row attains.  Keeping equal values is harmless
     too: large attributes are left as they are once ``work_limit`` is used up.
     """
-    return finish(merge_values_slices(compiled, work_limit))
-
-
-def merge_values_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
-    """The same in slices."""
     left = work_limit
 
     def first_equal(block: npt.NDArray[np.uint64], size: int) -> Slices[npt.NDArray[np.int64] | None]:
@@ -67,13 +61,15 @@ def merge_values_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT
             left -= work
         by_value = transpose_bits(block, size)
         yield 4 * (block.size + by_value.size)
-        label, first = yield from merge_lists_slices(np.arange(size + 1) * by_value.shape[1], by_value.ravel())
-        return first[label].astype(np.int64)
+        label, first = yield from merge_lists.slices(np.arange(size + 1) * by_value.shape[1], by_value.ravel())
+        stands: npt.NDArray[np.int64] = first[label].astype(np.int64)
+        return stands
 
     return _replace_values(compiled, first_equal)
 
 
-def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Reduction:
+@sliced
+def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
     """Drop a value whose accepting masks are a subset of those of another value of the attribute, which is kept.
 
     Exact: in any row, replace a dropped value by its dominator.  Every mask that accepted the value accepts the
@@ -86,11 +82,6 @@ def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIM
     Of interval masks at most as many values stay as there are masks: the values that stay are each the first of some
     interval.
     """
-    return finish(drop_dominated_slices(compiled, work_limit))
-
-
-def drop_dominated_slices(compiled: CompiledWorkload, work_limit: int = WORK_LIMIT) -> Slices[Reduction]:
-    """The same in slices."""
     row_limit = max(64, work_limit // max(1, int(compiled.sizes.sum(dtype=np.int64))))
     readable = _READING * work_limit
 
@@ -156,6 +147,6 @@ def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Slices[Re
         yield 4 * size
     if all(values is None for values in kept):
         return unchanged(compiled)
-    reduced = yield from keep_values_slices(compiled, kept)
+    reduced = yield from keep_values.slices(compiled, kept)
     yield len(reduced.mask_words)
     return kept_values(compiled, reduced, kept, target)

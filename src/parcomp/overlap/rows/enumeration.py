@@ -15,7 +15,7 @@ from parcomp.bits import word_count
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.rows import _enumeration_kernels as kernels
 
-__all__ = ["enumeration_work", "heaviest_row"]
+__all__ = ["accepting_queries", "enumeration_work", "heaviest_row"]
 
 
 def enumeration_work(compiled: CompiledWorkload) -> int:
@@ -24,8 +24,11 @@ def enumeration_work(compiled: CompiledWorkload) -> int:
     return prod(sizes) * compiled.query_count + sum(sizes) * word_count(compiled.query_count)
 
 
-def heaviest_row(compiled: CompiledWorkload) -> tuple[int, npt.NDArray[np.int32]]:
-    """The maximum overlap and a row that attains it."""
+def accepting_queries(compiled: CompiledWorkload) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Which queries accept each value: those of attribute ``a`` are the rows ``first[a]:first[a + 1]`` of bits.
+
+    Bits beyond the last query are ones.
+    """
     first = np.concatenate(([0], np.cumsum(compiled.sizes, dtype=np.int64)))
     accepting = np.full((int(first[-1]), word_count(compiled.query_count)), ~np.uint64(0))
     kernels.fill_accepting(
@@ -38,6 +41,12 @@ def heaviest_row(compiled: CompiledWorkload) -> tuple[int, npt.NDArray[np.int32]
         first,
         accepting,
     )
+    return first, accepting
+
+
+def heaviest_row(compiled: CompiledWorkload) -> tuple[int, npt.NDArray[np.int32]]:
+    """The maximum overlap and a row that attains it."""
+    first, accepting = accepting_queries(compiled)
     row = np.zeros(compiled.attribute_count, np.int32)
     weight = int(kernels.heaviest_row(accepting, first, compiled.weights, row))
     return weight, row

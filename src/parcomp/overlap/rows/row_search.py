@@ -9,19 +9,23 @@ from the best one shaken.  What it finds is a lower bound of the maximum overlap
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.rows import _row_search_kernels as kernels
+from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.slices import Slices
 
 __all__ = ["RowSearch", "find_row"]
 
 
-class RowSearch:
-    """A local search that can be continued: ``row`` attains ``lower``, which never falls."""
+class RowSearch(Search):
+    """A local search for heavy rows; it proves nothing, so ``upper`` stays what it was told."""
 
-    def __init__(self, compiled: CompiledWorkload, seed: int = 0, start: npt.NDArray[np.int32] | None = None) -> None:
-        """Begin at ``start``, or at the row of first values; equal seeds and equal work give equal results."""
+    strategy = Strategy.ROW_SEARCH
+
+    def __init__(self, compiled: CompiledWorkload, lower: int = 0, row: Row | None = None, *, seed: int = 0) -> None:
+        """Begin at ``row``, or at the row of first values; equal seeds and equal work give equal results."""
+        super().__init__(compiled, lower, row)
         m = compiled.attribute_count
         attribute = compiled.mask_attribute[compiled.term]
         order = np.argsort(attribute, kind="stable")
@@ -29,8 +33,7 @@ class RowSearch:
         mask_first = np.searchsorted(compiled.mask_attribute, np.arange(m + 1))
         widest = int(compiled.sizes.max(initial=1))
         most_masks = int(np.diff(mask_first).max(initial=1))
-        self._row = np.zeros(m, np.int32) if start is None else np.array(start, np.int32)
-        self._best_row = self._row.copy()
+        self._row, self._best_row = self.row.copy(), self.row.copy()
         self._misses = np.zeros(compiled.query_count, np.int64)
         self._workload = (
             mask_first.astype(np.int64),
@@ -47,43 +50,33 @@ class RowSearch:
             np.zeros((widest + 63) >> 6, np.uint64),
             np.zeros(widest),
         )
-        self._compiled = compiled
         self._state = np.zeros(kernels.STATE_SIZE, np.int64)
         self._state[kernels.RANDOM] = (2 * seed + 1) * 0x2545F4914F6CDD1D % 2**63
         kernels.count_misses(compiled.weights, *self._workload[1:], self._row, self._misses, self._state)
         self._state[kernels.BEST] = self._state[kernels.CURRENT]
 
-    @property
-    def lower(self) -> int:
-        """The weight of the queries that ``row`` satisfies."""
-        return int(self._state[kernels.BEST])
-
-    @property
-    def row(self) -> npt.NDArray[np.int32]:
-        """The heaviest row met so far."""
-        return self._best_row.copy()
-
-    def advance(self, work: int) -> None:
-        """Search on for about ``work`` word operations."""
-        if not len(self._compiled.term):
-            return
-        kernels.ascend(
-            self._compiled.sizes,
-            self._compiled.weights,
-            *self._workload,
-            self._row,
-            self._misses,
-            self._best_row,
-            *self._scratch,
-            self._state,
-            work,
-        )
+    def course(self) -> Slices[None]:
+        """Climb from row to row, without an end."""
+        while len(self.compiled.term):
+            work = self.left
+            kernels.ascend(
+                self.compiled.sizes,
+                self.compiled.weights,
+                *self._workload,
+                self._row,
+                self._misses,
+                self._best_row,
+                *self._scratch,
+                self._state,
+                work,
+            )
+            if self._state[kernels.BEST] > self.lower:
+                self.lower, self.row = int(self._state[kernels.BEST]), self._best_row.copy()
+            yield work
 
 
-def find_row(
-    compiled: CompiledWorkload, work: int, seed: int = 0, start: npt.NDArray[np.int32] | None = None
-) -> tuple[int, npt.NDArray[np.int32]]:
+def find_row(compiled: CompiledWorkload, work: int, seed: int = 0, start: Row | None = None) -> tuple[int, Row]:
     """A heavy row and its weight, after about ``work`` word operations."""
-    search = RowSearch(compiled, seed, start)
+    search = RowSearch(compiled, row=start, seed=seed)
     search.advance(work)
     return search.lower, search.row

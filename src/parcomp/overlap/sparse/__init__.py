@@ -1,5 +1,7 @@
 """Maximum overlap without compiling, for domains so large that predicates are only looked at one by one."""
 
-from parcomp.overlap.sparse.clique_search import solve_sparse
+from parcomp.overlap.sparse.joint_rows import satisfied
+from parcomp.overlap.sparse.listing import listed_overlaps
+from parcomp.overlap.sparse.sparse_search import SparseSearch
 
-__all__ = ["solve_sparse"]
+__all__ = ["SparseSearch", "listed_overlaps", "satisfied"]

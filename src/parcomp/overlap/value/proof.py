@@ -68,8 +68,8 @@ def prove_upper(
     levels = load_levels(compiled, shift, traced=True)
     scratch = make_scratch(levels)
     root = Splitter(levels, scratch, shift, unit, root_rounds, warm=False)
-    while not root.done:
-        root.advance()
+    for _ in root.course():
+        pass
     levels = grow_levels(levels)
     state = np.zeros(STATE, np.int64)
     state[SHIFT], state[TARGET], state[BEST], state[DEPTH] = shift, upper, 0, 1

@@ -45,14 +45,13 @@ from parcomp.overlap.value.layout import (
     Levels,
     Scratch,
 )
-from parcomp.slices import SLICE, Slices, finish
+from parcomp.slices import SLICE, Slices, sliced
 
 __all__ = [
     "Splitter",
     "Splitting",
     "choose_shift",
     "load_levels",
-    "load_levels_slices",
     "make_scratch",
     "split",
     "typical_weight",
@@ -96,20 +95,14 @@ def typical_weight(compiled: CompiledWorkload) -> float:
     return float((weights * weights).sum() / weights.sum()) if len(weights) else 1.0
 
 
+@sliced
 def load_levels(
     compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None, *, traced: bool = False
-) -> Levels:
+) -> Slices[Levels]:
     """A stack of one level that holds the whole workload, with even multipliers or those of ``start``.
 
     With ``traced`` the stack keeps what a recorded proof needs to know of queries that leave it.
     """
-    return finish(load_levels_slices(compiled, shift, start, traced=traced))
-
-
-def load_levels_slices(
-    compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None, *, traced: bool = False
-) -> Slices[Levels]:
-    """The same in slices."""
     attributes = compiled.attribute_count
     term_count = np.diff(compiled.start)
     attribute_of_term = compiled.mask_attribute[compiled.term]
@@ -214,8 +207,8 @@ def make_scratch(levels: Levels) -> Scratch:
 class Splitter:
     """Improves the multipliers of the first level of a stack, a pass of float rounds at a time.
 
-    ``scaled`` is the lowest exact scaled bound so far, without the weight of unconstrained queries; once ``done``,
-    the level holds its multipliers, and their scores.
+    ``scaled`` is the lowest exact scaled bound so far, without the weight of unconstrained queries; at the end of its
+    course the level holds its multipliers, and their scores.
     """
 
     def __init__(self, levels: Levels, scratch: Scratch, shift: int, unit: float, rounds: int, *, warm: bool) -> None:
@@ -229,15 +222,9 @@ class Splitter:
         self._cool = (_COLD * unit / self._hot) ** (1.0 / max(1, self._passes))
         # Each query counts at most once, so their whole weight is a bound.
         self.scaled = int(levels.weight[: levels.head[0, QUERIES]].sum()) << shift
-        self.work = 0
-        self.done = False
-        self._slices = self._run()
 
-    def advance(self) -> None:
-        """One step more, at most a pass; ``work`` grows by what it took."""
-        self.work += next(self._slices, 0)
-
-    def _run(self) -> Slices[None]:
+    def course(self) -> Slices[None]:
+        """All passes; each pause is at most one pass after the last."""
         levels, scratch = self.levels, self._scratch
         self.scaled = yield from self._score()
         best = levels.multiplier.copy()
@@ -257,7 +244,6 @@ class Splitter:
                 best[:] = levels.multiplier
         levels.multiplier[:] = best
         yield from self._score()
-        self.done = True
 
     def _score(self) -> Slices[int]:
         """The exact scaled bound of the present multipliers."""
@@ -281,17 +267,18 @@ class Splitter:
             yield begin, len(size)
 
 
-def split(compiled: CompiledWorkload, rounds: int = 200, start: Splitting | None = None) -> Splitting:
+@sliced
+def split(compiled: CompiledWorkload, rounds: int = 200, start: Splitting | None = None) -> Slices[Splitting]:
     """The splitting bound after ``rounds`` rounds of optimization, from even multipliers or from ``start``.
 
     The bound is never above that of ``start``; a warm start begins at a low temperature, to stay near it.
     """
     shift = choose_shift(compiled.total)
     warm = start is not None and start.shift == shift
-    levels = load_levels(compiled, shift, start.multipliers if start is not None and warm else None)
+    begin = start.multipliers if start is not None and warm else None
+    levels = yield from load_levels.slices(compiled, shift, begin)
     splitter = Splitter(levels, make_scratch(levels), shift, typical_weight(compiled), rounds, warm=warm)
-    while not splitter.done:
-        splitter.advance()
+    yield from splitter.course()
     multipliers = np.zeros(len(compiled.term), np.int64)
     multipliers[levels.slot_term] = levels.multiplier
     constant = int(levels.head[0, COMMITTED])

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.search import Strategy
+from parcomp.overlap.search import Row, Search, Strategy
 from parcomp.overlap.value._level_kernels import copy_level
 from parcomp.overlap.value._proof_log_kernels import BEST, DEPTH, NODES, SHIFT, STAGE, STATE, TARGET, WORK
 from parcomp.overlap.value._search_kernels import FRESH, search_slice, shrink_root
 from parcomp.overlap.value.layout import BORN, COMMITTED, WHOLE, Levels
-from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels_slices, make_scratch, typical_weight
-from parcomp.slices import Slices, spend
+from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
+from parcomp.slices import Slices
 
 __all__ = ["COLD", "HOT", "ValueSearch", "grow_levels"]
 
@@ -55,12 +55,8 @@ def grow_levels(levels: Levels) -> Levels:
     return Levels._make(grow(array) for array in levels)
 
 
-class ValueSearch:
-    """A resumable search for the maximum overlap.
-
-    ``lower`` is what ``row`` weighs and only ever rises; ``upper`` is proven and only ever falls; ``done`` when they
-    meet.  Its first steps load the workload; creating it takes no time.
-    """
+class ValueSearch(Search):
+    """Value search by slices; its first steps load the workload."""
 
     strategy = Strategy.VALUE_SEARCH
 
@@ -68,92 +64,62 @@ class ValueSearch:
         self,
         compiled: CompiledWorkload,
         lower: int = 0,
-        row: npt.NDArray[np.int32] | None = None,
+        row: Row | None = None,
         *,
         root_rounds: int = 200,
     ) -> None:
         """Start from ``row`` if there is one; it must weigh at least ``lower``."""
-        self._compiled = compiled
-        self.row: npt.NDArray[np.int32] = np.zeros(compiled.attribute_count, np.int32)
-        if row is not None:
-            self.row = np.array(row, np.int32)
-        self.lower = compiled.weigh(self.row)
-        if self.lower < lower:
-            # A bound without a row is not taken on trust: it would prune rows that nobody has.
-            raise ValueError(
-                f"the row weighs {self.lower}, which is less than the lower bound {lower}; pass its row too"
-            )
-        self.upper = compiled.total
+        super().__init__(compiled, lower, row)
+        self._root_rounds = root_rounds
         self._shift = choose_shift(compiled.total)
         self._unit = typical_weight(compiled)
         self._state = np.zeros(STATE, np.int64)
         self._state[SHIFT] = self._shift
         self._best_row = self.row.copy()
         self._no_log = np.zeros(0, np.int64)
-        self._spent = 0
-        self._ready = False
-        self._setting_up = self._set_up(root_rounds)
 
-    def _set_up(self, root_rounds: int) -> Slices[None]:
+    def course(self) -> Slices[None]:
+        """Bound the workload as a whole, then prove ever smaller targets."""
+        yield from self._set_up()
+        while self.lower < self.upper:
+            before = int(self._state[WORK])
+            self._search(before + self.left)
+            yield int(self._state[WORK]) - before
+
+    def _set_up(self) -> Slices[None]:
         """Load the workload and bound it by the best multipliers that the root rounds find."""
-        self._levels = yield from load_levels_slices(self._compiled, self._shift)
+        self._levels = yield from load_levels.slices(self.compiled, self._shift)
         self._scratch = make_scratch(self._levels)
         yield self._scratch.pool_accepts.size >> 3
-        root = Splitter(self._levels, self._scratch, self._shift, self._unit, root_rounds, warm=False)
-        while not root.done:
-            before = root.work
-            root.advance()
-            self._bound_root(root)
-            yield root.work - before
+        constant = int(self._levels.head[0, COMMITTED])
+        root = Splitter(self._levels, self._scratch, self._shift, self._unit, self._root_rounds, warm=False)
+        for work in root.course():
+            self.upper = min(self.upper, constant + (root.scaled >> self._shift))
+            yield work
+        self.upper = min(self.upper, constant + (root.scaled >> self._shift))
         # What cannot beat the best row is dropped once and for all, not in each search anew.
-        slack = root.scaled + ((int(self._levels.head[0, COMMITTED]) - self.lower - 1) << self._shift)
+        slack = root.scaled + ((constant - self.lower - 1) << self._shift)
         for begin, end in root.batches() if slack >= 0 else ():
             yield int(shrink_root(self._levels, self._scratch, slack, begin, end))
-        self._ready = True
-
-    @property
-    def done(self) -> bool:
-        """Whether the maximum overlap is known."""
-        return self.lower >= self.upper
 
     @property
     def nodes(self) -> int:
         """How many problems have been bounded."""
         return int(self._state[NODES])
 
-    @property
-    def work(self) -> int:
-        """How much work has been done."""
-        return self._spent + int(self._state[WORK])
-
-    def advance(self, work: int) -> None:
-        """Do about ``work`` more units of work, at least one step."""
-        if not self._ready:
-            left = spend(self._setting_up, work)
-            self._spent += work - left
-            work = left
-        end = self.work + work
-        while not self.done and self.work < end:
-            self._search(end - self._spent)
-
-    def learn(self, lower: int, row: npt.NDArray[np.int32], upper: int) -> None:
-        """Take over a heavier row (of weight ``lower``) or a smaller proven ``upper`` from elsewhere.
+    def learn(self, lower: int, row: Row, upper: int) -> None:
+        """Take over what another search has found.
 
         What was pruned so far cannot beat the old target, hence not a larger one either, so a search under way goes on
         with its target raised.  A target that the upper bound has passed is not worth finishing.
         """
         state = self._state
         if lower > self.lower:
-            self.lower, self.row = lower, np.array(row, np.int32)
             state[BEST] = lower
             state[TARGET] = max(int(state[TARGET]), lower)
-        self.upper = min(self.upper, upper)
+        super().learn(lower, row, upper)
         if self.upper <= state[TARGET]:
             state[DEPTH] = 0
-
-    def _bound_root(self, root: Splitter) -> None:
-        constant = int(self._levels.head[0, COMMITTED])
-        self.upper = min(self.upper, constant + (root.scaled >> self._shift))
 
     def _search(self, end: int) -> None:
         """Go on with the search for a row heavier than the target, or start one, until its work reaches ``end``."""
@@ -177,13 +143,13 @@ class ValueSearch:
             COLD * self._unit,
             self._unit,
             self._no_log,
-            self._compiled.weights,
-            len(self._compiled.term),
+            self.compiled.weights,
+            len(self.compiled.term),
         )
         if state[BEST] > self.lower:
             # Queries that the search stopped counting may be satisfied too, so the row may weigh more than it knows.
             self.row = self._best_row.copy()
-            self.lower = self._compiled.weigh(self.row)
+            self.lower = self.compiled.weigh(self.row)
             state[BEST] = self.lower
             state[TARGET] = max(int(state[TARGET]), self.lower)
         if state[DEPTH] == 0:

@@ -8,8 +8,6 @@ that is exact.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,66 +18,111 @@ from parcomp.errors import SizeError
 from parcomp.graph.clique import CliqueSearch
 from parcomp.graph.coloring import weighted_coloring
 from parcomp.graph.query_graph import QueryGraph
-from parcomp.graph.workload_graph import build_workload_graph
-from parcomp.model.compile import whole_weights
+from parcomp.graph.workload_graph import WorkloadGraph
 from parcomp.model.workload import Workload
-from parcomp.overlap.result import Method, WitnessedBracket
+from parcomp.overlap.bracket import Bracket, Method
 from parcomp.overlap.sparse.joint_rows import Joint, JointRows, satisfied
+from parcomp.slices import Course, Slices
 
-__all__ = ["solve_sparse"]
+__all__ = ["SparseSearch"]
 
 _LATE_START = 32
 """How many queries are tried for a row although the time is up."""
 
+_NODE_WORK, _ROOT_WORK = 1 << 18, 1 << 12
+"""What a node of the search, and a root that is passed over, are reckoned as in word operations."""
 
-def solve_sparse(
-    workload: Workload,
-    deadline: float,
-    method: Method = "auto",
-    tell: Callable[[int, int], None] | None = None,
-) -> WitnessedBracket:
-    """Bracket the maximum overlap of a workload; ``tell`` hears of each better bracket, in units of cost."""
-    if method not in {"auto", "exact", "clique", "chromatic"}:
-        raise SizeError(f"the domain is too large for the method {method!r}; choose auto, exact, clique or chromatic")
-    queries = np.flatnonzero(~workload.contradictory())
-    units = workload.additive_units()
-    weights, unit = whole_weights(units[queries])
-    graph = build_workload_graph(workload, queries, weights, deadline)
-    cliques = CliqueSearch(graph)
-    # For the chromatic number, the clique that the search starts with is only wanted for a row.
-    clique = cliques.result() if method == "chromatic" else cliques.run(deadline)
-    upper = weighted_coloring(graph).weight if method == "chromatic" else clique.upper
 
-    def heavier(weight: int) -> None:
-        if tell is not None:
-            tell(weight * unit, upper * unit)
+class SparseSearch(Course):
+    """The maximum overlap of some queries of a workload, none of them a contradiction, with the given weights."""
 
-    search = _OverlapSearch(workload, queries, graph, heavier)
-    search.start(clique.vertices, deadline)
-    exact = method not in {"clique", "chromatic"} and search.run(upper, deadline)
-    codes = np.maximum(search.codes, 0)
-    members = satisfied(workload, queries[search.near()], codes)
-    lower = sum(units[members].tolist())
-    # An exact search leaves no overlap heavier than its own, and the row's is one of those.
-    proven = lower if exact else upper * unit
-    bound = "a coloring" if method == "chromatic" else "the clique number"
-    reason = "all cliques that could be heavier were searched" if exact else f"upper end: {bound} of the query graph"
-    return WitnessedBracket(lower, proven, codes.tolist(), members.tolist(), (reason,))
+    def __init__(
+        self,
+        workload: Workload,
+        queries: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.int64],
+        method: Method = "auto",
+    ) -> None:
+        super().__init__()
+        if method not in {"auto", "exact", "clique", "chromatic"}:
+            raise SizeError(
+                f"the domain is too large for the method {method!r}; choose auto, exact, clique or chromatic"
+            )
+        self._workload, self._queries, self._weights, self._method = workload, queries, weights, method
+        self._building = WorkloadGraph(workload, queries, weights)
+        self._cliques = CliqueSearch(self._building.graph)
+        self._colored: int | None = None
+        self._overlaps: _OverlapSearch | None = None
+
+    @property
+    def upper(self) -> int:
+        """The least bound proven so far."""
+        if self._overlaps is not None and self._overlaps.exhausted:
+            return self._overlaps.best
+        if not self._building.done:
+            return int(self._weights.sum())
+        return self._cliques.upper if self._colored is None else self._colored
+
+    @property
+    def lower(self) -> int:
+        """The weight of the heaviest overlap found so far."""
+        return 0 if self._overlaps is None else self._overlaps.best
+
+    def course(self) -> Slices[None]:
+        """Build the query graph, bound its cliques, then look through them for the heaviest overlap."""
+        while work := self._building.advance(self.left):
+            yield work
+        if self._method == "chromatic":
+            coloring = yield from weighted_coloring.slices(self._building.graph)
+            self._colored = coloring.weight
+            # The clique that the search starts with is only wanted for a row.
+            return
+        while work := self._cliques.advance(self.left):
+            yield work
+        if self._method != "clique":
+            yield from self._begin().run(self.upper)
+
+    def bracket(self) -> Bracket:
+        """The bracket so far, its row as the codes of all attributes."""
+        if self._overlaps is None:
+            if not len(self._cliques.vertices):
+                # A coloring and a first clique of the graph as far as it is built take little time.
+                while not len(self._cliques.vertices) and self._cliques.advance(1):
+                    pass
+            self._begin(late=not self.ended)
+        overlaps = self._overlaps
+        assert overlaps is not None
+        codes = np.maximum(overlaps.codes, 0)
+        positions = np.flatnonzero(overlaps.near())
+        chosen = np.isin(self._queries[positions], satisfied(self._workload, self._queries[positions], codes))
+        lower = int(self._weights[positions[chosen]].sum())
+        bound = "a coloring" if self._colored is not None else "the clique number"
+        reason = f"upper end: {bound} of the query graph"
+        upper = self._cliques.upper if self._colored is None else self._colored
+        if overlaps.exhausted:
+            # A search that has ended leaves no overlap heavier than its own, and the row's is one of those.
+            upper, reason = lower, "all cliques that could be heavier were searched"
+        return Bracket(lower, upper, codes, (reason,))
+
+    def _begin(self, *, late: bool = False) -> _OverlapSearch:
+        self._overlaps = _OverlapSearch(self._workload, self._queries, self._building.graph)
+        self._overlaps.start(self._cliques.vertices, late=late)
+        return self._overlaps
 
 
 class _OverlapSearch:
     """Depth first over cliques of a graph that has an edge for each overlapping pair, and perhaps others.
 
-    ``best`` is the weight of the vertices ``chosen``, whose queries the row ``codes`` satisfies; -1 is any value.
+    ``best`` is the weight of the vertices ``chosen``, whose queries the row ``codes`` satisfies; -1 is any value.  Once
+    ``exhausted`` no overlap is heavier.
     """
 
-    def __init__(
-        self, workload: Workload, queries: npt.NDArray[np.int64], graph: QueryGraph, tell: Callable[[int], None]
-    ) -> None:
-        self._workload, self._queries, self._graph, self._tell = workload, queries, graph, tell
+    def __init__(self, workload: Workload, queries: npt.NDArray[np.int64], graph: QueryGraph) -> None:
+        self._workload, self._queries, self._graph = workload, queries, graph
         self.best = 0
         self.chosen = np.zeros(0, np.int64)
         self.codes = np.full(len(workload.domain.attributes), -1, np.int64)
+        self.exhausted = False
 
     def near(self) -> npt.NDArray[np.bool_]:
         """The chosen vertices and those adjacent to all of them: no other query accepts a row that these accept."""
@@ -90,22 +133,20 @@ class _OverlapSearch:
             near &= beside
         return near
 
-    def start(self, clique: npt.NDArray[np.int64], deadline: float) -> None:
+    def start(self, clique: npt.NDArray[np.int64], *, late: bool) -> None:
         """Join the queries of a clique one by one, those with few constraints first, as far as they overlap."""
         queries = self._queries[clique]
         vertices = clique[np.argsort(self._workload.start[queries + 1] - self._workload.start[queries], kind="stable")]
-        if time.monotonic() >= deadline:
+        if late:
             vertices = vertices[:_LATE_START]
         rows = JointRows(self._workload, self._queries[vertices])
         joint = rows.nothing()
         for position in range(len(vertices)):
             joint = rows.join(joint, position) or joint
-            if position >= _LATE_START and time.monotonic() >= deadline:
-                break
         self._take(int(self._graph.weights[vertices[joint.chosen]].sum()), joint, vertices)
 
-    def run(self, upper: int, deadline: float) -> bool:
-        """Search until the time is up; whether ``best`` is proven to be the maximum."""
+    def run(self, upper: int) -> Slices[None]:
+        """Search until ``best`` is proven to be the maximum, which is at most ``upper``."""
         weights = self._graph.weights
         degree = np.bitwise_count(self._graph.adjacency).sum(axis=1, dtype=np.int64)
         order = np.argsort(degree, kind="stable")
@@ -116,24 +157,21 @@ class _OverlapSearch:
         roots = [*self.chosen[np.argsort(rank[self.chosen])[:1]].tolist(), *order.tolist()]
         for root in roots:
             if self.best >= upper:
-                return True
-            if time.monotonic() >= deadline:
-                return False
+                break
             near = self._graph.neighbors(root)
             later = near[rank[near] > rank[root]]
-            if int(weights[root]) + int(weights[later].sum()) <= self.best:
-                continue
-            if not self._search(root, later[np.argsort(-rank[later])], deadline):
-                return self.best >= upper
-        return True
+            yield _ROOT_WORK
+            if int(weights[root]) + int(weights[later].sum()) > self.best:
+                yield from self._search(root, later[np.argsort(-rank[later])])
+        self.exhausted = True
 
-    def _search(self, root: int, later: npt.NDArray[np.int64], deadline: float) -> bool:
-        """Look for a better overlap of the root and some of the later vertices; whether all were looked through."""
+    def _search(self, root: int, later: npt.NDArray[np.int64]) -> Slices[None]:
+        """Look for a better overlap of the root and some of the later vertices."""
         weights = self._graph.weights[later].tolist()
         adjacent = self._adjacent(later)
         own, everyone = int(self._graph.weights[root]), (1 << len(later)) - 1
         if own + _bound(_colored(everyone, adjacent, weights)) <= self.best:
-            return True
+            return
         vertices = np.append(later, root)
         rows = JointRows(self._workload, self._queries[vertices])
         stack: list[_Node] = []
@@ -147,21 +185,18 @@ class _OverlapSearch:
 
         enter(rows.nothing(), own, len(later), everyone)
         while stack:
+            yield _NODE_WORK
             node = stack[-1]
             if node.weight + _bound(node.order) <= self.best:
                 stack.pop()
                 continue
-            if time.monotonic() >= deadline:
-                return False
             vertex, _ = node.order.pop()
             node.left &= ~(1 << vertex)
             enter(node.joint, node.weight + weights[vertex], vertex, node.left & adjacent[vertex])
-        return True
 
     def _take(self, weight: int, joint: Joint, vertices: npt.NDArray[np.int64]) -> None:
         if weight > self.best:
             self.best, self.chosen, self.codes = weight, vertices[joint.chosen], joint.codes
-            self._tell(weight)
 
     def _adjacent(self, vertices: npt.NDArray[np.int64]) -> list[int]:
         """For each vertex those of the others that are adjacent to it, as the bits of an integer."""

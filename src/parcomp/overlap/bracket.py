@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.attribute import Value
 from parcomp.model.workload import QueryId
 
-__all__ = ["Bracket", "MaximumOverlap", "Method", "WitnessedBracket"]
+__all__ = ["METHODS", "Bracket", "MaximumOverlap", "Method"]
 
 Method: TypeAlias = Literal["auto", "exact", "clique", "chromatic", "brute-force"]
+METHODS: Final[tuple[Method, ...]] = get_args(Method)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Bracket:
-    """Bounds around the maximum overlap of a compiled workload: ``row`` weighs ``lower``, no row above ``upper``."""
+    """Bounds around a maximum overlap: no row weighs more than ``upper``, and ``row``, where kept, weighs ``lower``.
+
+    A row has a value for each attribute: its code, or its number among those of a compiled workload.
+    """
 
     lower: int
     upper: int
-    row: npt.NDArray[np.int32]
-    explanation: tuple[str, ...] = ()
+    row: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
+    explanation: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WitnessedBracket:
-    """A bracket in units of cost: the row ``codes`` satisfies just the queries ``members``, which weigh ``lower``."""
-
-    lower: int
-    upper: int
-    codes: list[int]
-    members: list[int]
-    explanation: tuple[str, ...] = ()
+    @property
+    def exact(self) -> bool:
+        """Whether both ends meet."""
+        return self.lower == self.upper
 
 
 @dataclass(frozen=True, slots=True)
