@@ -12,7 +12,6 @@ floating point.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from parcomp.overlap import Engine, keep_queries
 from parcomp.planning.problem import AllocationProblem
 from parcomp.planning.rows import EveryRow, RowSource
-from parcomp.slices import LARGEST_SLICE
+from parcomp.slices import run
 
 __all__ = ["Weighed", "book", "shrink", "shrink_rows", "weigh"]
 
@@ -59,11 +58,16 @@ def weigh(
     paid = np.flatnonzero(weights)
     compiled = keep_queries(replace(problem.reduced, weights=weights), paid)
     engine = Engine(compiled)
-    bracket = engine.bracket()
-    while time.monotonic() < deadline and (enough is None or bracket.lower <= enough < bracket.upper):
-        if not engine.advance(LARGEST_SLICE):
-            break
+
+    def decided() -> bool:
+        if enough is None:
+            return False
         bracket = engine.bracket()
+        return not bracket.lower <= enough < bracket.upper
+
+    if not decided():
+        run(engine, deadline, decided)
+    bracket = engine.bracket()
     assert bracket.row is not None
     row = np.zeros(problem.group_count, np.bool_)
     row[problem.reduced.members(bracket.row)] = True
