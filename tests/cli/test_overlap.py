@@ -102,11 +102,3 @@ def test_starting_does_not_import_numba(code):
     """``import parcomp`` and ``parcomp --help`` stay light."""
     script = f"import sys\n{code}\nassert 'numba' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
-
-
-def test_every_command_is_documented(capsys):
-    """Each command has help, and the README or the docs mention it."""
-    assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
-    for command in ("overlap", "demo"):
-        assert command in shown
