@@ -86,7 +86,9 @@ def test_an_interrupted_command_exits_130_without_a_traceback(tmp_path):
     """It waits for a domain that nobody writes, so that it cannot end before it is interrupted."""
     domain = tmp_path / "domain.json"
     os.mkfifo(domain)
-    command = [sys.executable, "-m", "parcomp.cli", "overlap", "--domain", str(domain), "x.jsonl"]
+    # Whatever is started in the background of a shell ignores Ctrl-C, and so would the command.
+    heard = ["env", "--default-signal=INT"]
+    command = [*heard, sys.executable, "-m", "parcomp.cli", "overlap", "--domain", str(domain), "x.jsonl"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # A writer can open it only once the command reads.
     with domain.open("w"):

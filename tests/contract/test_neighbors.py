@@ -21,6 +21,7 @@ from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
 from parcomp.model.statement import Statement
+from tests.soak import soaked
 
 DOMAIN = Domain(
     {
@@ -118,7 +119,7 @@ def measured(source: str, table: str | None = None) -> list[list[list[int]]]:
         opened.close()
 
 
-SOAK = [pytest.param(2_000, marks=[pytest.mark.soak, pytest.mark.timeout(3_600)])]
+SOAK = [soaked(2_000)]
 
 
 @pytest.mark.parametrize("added", [100, *SOAK])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from itertools import compress, product
 
-import pytest
-
 from parcomp.custodian import Custodian
 from parcomp.errors import ParcompError
 from tests.custodians import write_custodian
@@ -36,7 +34,7 @@ WRONG = ["SELECT COUNT(*) FROM people WHERE color = 1", "SELECT MAX(age) FROM pe
 def session(path, draw):
     """What an analyst sees of a random session except for the numbers, and the ledger's chain after it."""
     seen = []
-    with Custodian.open(path) as custodian:
+    with Custodian.create(path) as custodian:
         for _ in range(REQUESTS):
             select, condition = draw.choice(SELECTS), draw.choice(CONDITIONS)
             group = " GROUP BY sex" if select.startswith("sex") else ""
@@ -57,7 +55,6 @@ def session(path, draw):
         return seen, custodian.charges(), custodian.balance()
 
 
-@pytest.mark.slow
 def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_tables(tmp_path, monkeypatch):
     """On all 1,024 pairs of tables that differ in one of eight rows; noise and the clock stand still."""
     monkeypatch.setattr("parcomp.custodian.release.add_noise", lambda mechanism, values: list(values))
@@ -65,7 +62,7 @@ def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_table
     seen = {}
     for chosen in product((False, True), repeat=len(ROWS)):
         rows = list(compress(ROWS, chosen))
-        path = write_custodian(tmp_path / "".join("01"[one] for one in chosen), rows=rows, domain=DOMAIN)
+        path = write_custodian(tmp_path / "".join("01"[one] for one in chosen), rows=rows, domain=DOMAIN, init=False)
         seen[chosen] = session(path, random.Random(8))
     pairs = [(one, (*one[:i], True, *one[i + 1 :])) for one in seen for i in range(len(ROWS)) if not one[i]]
     assert len(pairs) == 1_024

@@ -22,6 +22,8 @@ TIMED_OUT: Final = -1000
 """In place of an exit code."""
 
 _COPIED = ("src", "tests", "benchmarks", "experiments", "tools", "docs", "pyproject.toml")
+_PLUGINS = ("pytest_timeout", "_hypothesis_pytestplugin")
+"""The plugins that tests need; finding and loading all that are installed takes longer than most tests."""
 
 
 class Copy:
@@ -39,9 +41,11 @@ class Copy:
         """The exit code of pytest on some tests, and the end of what it printed."""
         # Its own limit for each test would look like a failure.
         options = ["-x", "-q", "--tb=line", "--timeout=0", "--hypothesis-seed=0", "-p", "no:cacheprovider"]
+        options += [word for plugin in _PLUGINS for word in ("-p", plugin)]
         environment = {
             key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_CACHE", "PYTEST_"))
         }
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=self.root,

@@ -16,12 +16,16 @@ from parcomp.overlap.reduce.pipeline import Rule
 from parcomp.overlap.search import Strategy
 from parcomp.slices import run
 from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
+from tests.soak import shared_with_soak
 
 CHUNKS, PER_CHUNK = 50, 1_000
+SOAKED = 35
+"""How many of the chunks are left to ``make soak``."""
+
 COMPLETE = {Strategy.BOX_SEARCH, Strategy.VALUE_SEARCH}
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", shared_with_soak(CHUNKS, SOAKED))
 def test_every_combination_of_pieces(chunk):
     """50,000 workloads, rules and strategies on or off, slices long and short: exact is exact, brackets sound."""
     draw = np.random.default_rng(chunk)

@@ -6,11 +6,14 @@ import pytest
 import parcomp as pc
 from parcomp.graph.numbers import chromatic_number, clique_number
 from tests.random_workloads import random_judged
+from tests.soak import shared_with_soak
 
 CHUNKS, PER_CHUNK = 20, 500
+SOAKED = 12
+"""How many of the chunks are left to ``make soak``."""
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", shared_with_soak(CHUNKS, SOAKED))
 def test_exact_methods_equal_the_truth_and_no_upper_end_is_below_it(chunk):
     """10,000 workloads: exact is exact, every upper ≥ γ, and each witness satisfies exactly its members."""
     draw = np.random.default_rng(chunk)

@@ -1,9 +1,9 @@
 """Processes that are killed while they answer, many of them, each forked from one that has loaded everything.
 
-Started by ``test_kill.py`` with the settings file.  Each line on standard input is a trial: the number of the call at
-which the next victim kills itself, or ``after`` and a number of milliseconds after which it is killed.  A victim asks
-statement after statement and writes what was released to a file, as an analyst would note it; the answer to a trial
-is how many calls the victim had made, or ``-`` if that is not known.
+Started by ``test_kill.py`` with settings files.  Each line on standard input is a trial: the number of the settings,
+and the number of the call at which the next victim kills itself, or ``after`` and a number of milliseconds after which
+it is killed.  A victim asks statement after statement and writes what was released to a file beside its settings, as an
+analyst would note it; the answer to a trial is how many calls the victim had made, or ``-`` if that is not known.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 from parcomp.custodian import Custodian, Settings
 from parcomp.data.csv_text import CsvFile
@@ -32,19 +32,18 @@ UNWATCHED = "/csv_text.py"
 """DuckDB calls it from any of its threads, so how many calls this one sees differs; nothing is charged by then."""
 
 
-def main(settings: str) -> None:
+def main(settings: Sequence[str]) -> None:
     """Serve trials until standard input ends."""
-    released = Path(settings).with_name("released.jsonl")
-    _warm_up(Settings.load(settings))
+    _warm_up(Settings.load(settings[0]))
     print("ready", flush=True)
     for trial, line in enumerate(sys.stdin):
-        words = line.split()
+        chosen, *words = line.split()
         at = None if words[0] == "after" else int(words[0])
         reading, writing = os.pipe()
         victim = os.fork()
         if not victim:
             os.close(reading)
-            _live(settings, released, trial, at, writing)
+            _live(settings[int(chosen)], trial, at, writing)
             os._exit(0)
         os.close(writing)
         if at is None:
@@ -61,6 +60,8 @@ def _warm_up(settings: Settings) -> None:
     """Load what every victim needs, without a connection or a thread that a fork would tear apart."""
     import_module("ibis.backends.duckdb")
     import_module("parcomp.data.duckdb_table")
+    if settings.ledger.startswith("postgresql"):
+        import_module("parcomp.ledger.postgres")
     # Its kernel is loaded with the first file that is read.
     CsvFile(settings.source).rows([]).read_all()
     add_noise(Mechanism("discrete-laplace", 1.0), [0])
@@ -71,8 +72,9 @@ def _warm_up(settings: Settings) -> None:
     live.add(settings.domain.query(), 1)
 
 
-def _live(settings: str, released: Path, trial: int, at: int | None, pipe: int) -> None:
+def _live(settings: str, trial: int, at: int | None, pipe: int) -> None:
     """Open the custodian, say so, and ask; kill oneself at the given call into the code that orders the steps."""
+    released = Path(settings).with_name("released.jsonl")
     with Custodian.open(settings) as custodian:
         os.write(pipe, b"o\n")
         if at is not None:
@@ -101,10 +103,15 @@ class _Watch:
     def __init__(self, at: int) -> None:
         self.at = at
         self.calls = 0
+        self._watched: dict[CodeType, bool] = {}
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> Callable[..., None] | None:
-        file = frame.f_code.co_filename
-        watched = any(part in file for part in WATCHED) and not file.endswith(UNWATCHED)
+        code = frame.f_code
+        watched = self._watched.get(code)
+        if watched is None:
+            file = code.co_filename
+            watched = any(part in file for part in WATCHED) and not file.endswith(UNWATCHED)
+            self._watched[code] = watched
         if watched and event in ("call", "return", "c_call", "c_return"):
             self.calls += 1
             if self.calls == self.at:
@@ -113,4 +120,4 @@ class _Watch:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])
