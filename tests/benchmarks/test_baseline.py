@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import networkx as nx
 import numpy as np
 import pytest
 
 from benchmarks import baseline
-from parcomp import Domain, Integer, Query, Workload
-from parcomp.model.predicate import Predicate
-
-
-def _random_workload(seed: int) -> Workload:
-    """A few queries with weights over at most 4 attributes of at most 5 values; some are contradictions."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 6, rng.integers(1, 5)).tolist()
-    domain = Domain({f"a{number}": Integer(0, size - 1) for number, size in enumerate(sizes)})
-    queries = []
-    for _ in range(int(rng.integers(1, 13))):
-        chosen = [a for a in range(len(sizes)) if rng.random() < 0.7]
-        subsets = [np.flatnonzero(rng.random(sizes[a]) < 0.6) for a in chosen]
-        queries.append(
-            Query(domain, tuple((a, Predicate.from_codes(sizes[a], s)) for a, s in zip(chosen, subsets, strict=True)))
-        )
-    return Workload(domain, queries, rng.integers(1, 50, len(queries)).tolist())
-
-
-def _weights(workload: Workload) -> list[int]:
-    return [int(workload.cost_of(position).amount) for position in range(len(workload))]
-
-
-def _heaviest_row(workload: Workload) -> int:
-    """The maximum overlap by looking at every row."""
-    names = workload.domain.names
-    queries, weights = list(workload), _weights(workload)
-    rows = product(*(range(attribute.size) for attribute in workload.domain.attributes.values()))
-    return max(
-        sum(
-            weight
-            for query, weight in zip(queries, weights, strict=True)
-            if query.covers(dict(zip(names, row, strict=True)))
-        )
-        for row in rows
-    )
+from tests.workloads import random_judged
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_maximum_overlap_is_that_of_the_heaviest_row(block: int) -> None:
     """The overlap variant of Algorithm 1 finds what enumeration finds, and names members of that weight."""
     for seed in range(50 * block, 50 * block + 50):
-        workload = _random_workload(seed)
-        queries, weights = baseline.query_sets(workload), _weights(workload)
+        judged = random_judged(np.random.default_rng(seed), most_queries=12)
+        queries, weights = baseline.query_sets(judged.workload), judged.weights
         result = baseline.maximum_overlap(baseline.query_graph(queries, weights), queries)
         assert result.finished
-        assert result.weight == _heaviest_row(workload), seed
+        assert result.weight == judged.truth(), seed
         assert result.weight == sum(weights[member] for member in result.members)
 
 
 def test_query_graph_joins_overlapping_queries() -> None:
     """Two queries are adjacent iff their joint coverage is not empty; contradictions are left out."""
     for seed in range(100):
-        workload = _random_workload(seed)
+        workload = random_judged(np.random.default_rng(seed), most_queries=12).workload
         graph = baseline.query_graph(baseline.query_sets(workload))
         kept = [i for i, query in enumerate(workload) if not query.is_contradiction]
         edges = {(i, j) for i in kept for j in kept if i < j and (workload[i] & workload[j]).coverage_size > 0}
@@ -97,5 +60,5 @@ def test_an_elapsed_time_limit_is_reported() -> None:
     graph = nx.gnp_random_graph(60, 0.9, seed=0)
     nx.set_node_attributes(graph, 1, "weight")
     assert not baseline.maximum_clique(graph, time_limit=0.0).finished
-    workload = _random_workload(0)
+    workload = random_judged(np.random.default_rng(0)).workload
     assert baseline.query_graph(baseline.query_sets(workload), time_limit=-1.0) is None

@@ -17,6 +17,7 @@ import numpy as np
 from parcomp import Domain, Integer, Workload
 from parcomp.certificate.checker import workload_digest
 from parcomp.costs import Cost
+from tests.workloads import SetQueries
 
 __all__ = ["KINDS", "Problem", "ProofMaker", "random_problem"]
 
@@ -26,12 +27,8 @@ Box = tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Queries as attribute → accepted values, and their weights."""
-
-    sizes: list[int]
-    queries: list[dict[int, frozenset[int]]]
-    weights: list[int]
+class Problem(SetQueries):
+    """Queries, and what a box leaves of them."""
 
     def workload(self) -> Workload:
         """The same as a workload, each weight being so many units of cost."""

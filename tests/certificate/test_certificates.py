@@ -12,7 +12,7 @@ from parcomp.cli import main
 from parcomp.errors import CertificateError
 from parcomp.overlap import certify
 from parcomp.samples import census_sample, paper_example
-from tests.random_workloads import random_judged
+from tests.workloads import random_judged
 
 
 def certified(workload, **options):

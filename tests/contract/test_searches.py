@@ -10,7 +10,7 @@ from parcomp.overlap.part import PartSearch
 from parcomp.overlap.rows import RowSearch
 from parcomp.overlap.search import Strategy
 from parcomp.overlap.value import ValueSearch
-from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
+from tests.workloads import heaviest_row, random_workload, row_weight
 
 SEARCHES = {
     "row search": RowSearch,

@@ -1,4 +1,4 @@
-"""Small graphs and workloads for the tests of ``parcomp.graph``, and judges that share no code with it."""
+"""Small graphs for the tests of ``parcomp.graph``, and judges that share no code with it."""
 
 from __future__ import annotations
 
@@ -6,72 +6,17 @@ import numpy as np
 
 from parcomp.bits import pack_bits
 from parcomp.graph.query_graph import QueryGraph
-from parcomp.model.compiled import CompiledWorkload
 
 __all__ = [
     "accepted_sets",
     "assert_clique",
     "assert_cover",
     "assert_proper",
-    "compile_sets",
     "edges_by_sets",
     "edges_of",
     "heaviest_clique",
     "random_graph",
-    "random_sets",
 ]
-
-
-def compile_sets(sizes, queries, weights=None):
-    """Compile queries given as ``{attribute: set of values}``, none of them empty."""
-    interned = [{} for _ in sizes]
-    chosen = []
-    for query in queries:
-        row = []
-        for attribute in sorted(query):
-            values = frozenset(query[attribute])
-            if len(values) < sizes[attribute]:
-                row.append((attribute, interned[attribute].setdefault(values, len(interned[attribute]))))
-        chosen.append(row)
-    first = np.concatenate(([0], np.cumsum([len(masks) for masks in interned])))
-    owner, offset, words = [], [0], []
-    for attribute, masks in enumerate(interned):
-        for values in masks:
-            bits = np.zeros((1, sizes[attribute]), np.bool_)
-            bits[0, list(values)] = True
-            words.extend(pack_bits(bits[0]))
-            offset.append(len(words))
-            owner.append(attribute)
-    return CompiledWorkload(
-        np.array(sizes, np.int32),
-        np.ones(len(queries), np.int64) if weights is None else np.array(weights, np.int64),
-        np.concatenate(([0], np.cumsum([len(row) for row in chosen]))).astype(np.int64),
-        np.array([first[attribute] + index for row in chosen for attribute, index in row], np.int32),
-        np.array(owner, np.int32),
-        np.array(offset, np.int64),
-        np.array(words, np.uint64),
-    )
-
-
-def random_sets(draw, sizes, count, shape="subset"):
-    """``count`` random queries on attributes of these sizes: ``subset``, ``interval`` or ``point`` predicates."""
-    queries = []
-    for _ in range(count):
-        query = {}
-        for attribute, size in enumerate(sizes):
-            if draw.random() < 0.3:
-                continue
-            if shape == "subset":
-                values = np.flatnonzero(draw.random(size) < draw.random() ** 2)
-            elif shape == "interval":
-                low, high = sorted(draw.integers(0, size, 2))
-                values = np.arange(low, high + 1)
-            else:
-                values = draw.integers(0, size, 1)
-            if len(values):
-                query[attribute] = set(values.tolist())
-        queries.append(query)
-    return queries
 
 
 def accepted_sets(compiled):

@@ -15,7 +15,7 @@ from parcomp.graph.clique import CliqueSearch, search_cliques
 from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from parcomp.slices import sliced
 from tests.graph.graphs import assert_clique, heaviest_clique, random_graph
-from tests.wide_workloads import random_wide
+from tests.workloads import random_wide
 
 
 def without_local_search(monkeypatch):

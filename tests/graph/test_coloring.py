@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from parcomp.graph.coloring import dsatur, fractional_cover, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph, build_query_graph
-from tests.graph.graphs import (
-    assert_cover,
-    assert_proper,
-    compile_sets,
-    heaviest_clique,
-    random_graph,
-)
-from tests.wide_workloads import SHAPES, random_wide
+from tests.graph.graphs import assert_cover, assert_proper, heaviest_clique, random_graph
+from tests.workloads import SHAPES, compile_values, random_wide
 
 
 def census_like(draw, count):
@@ -31,7 +25,7 @@ def census_like(draw, count):
             if value < sizes[attribute]:
                 query[attribute] = {value}
         queries.append(query)
-    return build_query_graph(compile_sets(sizes, queries))
+    return build_query_graph(compile_values(sizes, queries))
 
 
 def test_thousands_of_small_graphs():

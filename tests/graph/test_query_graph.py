@@ -13,8 +13,8 @@ from parcomp.errors import ParcompError, SizeError
 from parcomp.graph import _query_graph_kernels as kernels
 from parcomp.graph import query_graph
 from parcomp.graph.query_graph import AttributeMasks, QueryGraph, attribute_masks, build_from_masks, build_query_graph
-from tests.graph.graphs import accepted_sets, compile_sets, edges_by_sets, edges_of, random_graph, random_sets
-from tests.wide_workloads import SHAPES, random_wide
+from tests.graph.graphs import accepted_sets, edges_by_sets, edges_of, random_graph
+from tests.workloads import SHAPES, compile_values, random_sets, random_wide
 
 PAPER_QUERIES = [
     {0: {0}, 1: {0}},
@@ -28,7 +28,7 @@ PAPER_QUERIES = [
 
 def test_appendix_example():
     """The six queries of the paper's appendix have the seven edges of its figure."""
-    graph = build_query_graph(compile_sets([3, 2], PAPER_QUERIES))
+    graph = build_query_graph(compile_values([3, 2], PAPER_QUERIES))
     assert edges_of(graph) == {(0, 1), (0, 3), (1, 2), (1, 3), (1, 5), (2, 4), (3, 4)}
     assert graph.edge_count == 7
     assert graph.density == pytest.approx(7 / 15)
@@ -41,7 +41,7 @@ def test_adjacency_is_set_intersection(shape):
     for _ in range(250):
         sizes = draw.choice([2, 3, 5, 10, 63, 64, 65, 130, 300], draw.integers(1, 5)).tolist()
         queries = random_sets(draw, sizes, int(draw.integers(1, 40)), shape)
-        graph = build_query_graph(compile_sets(sizes, queries))
+        graph = build_query_graph(compile_values(sizes, queries))
         assert edges_of(graph) == edges_by_sets(queries)
 
 
@@ -60,7 +60,7 @@ def test_adjacency_beyond_one_word_of_queries(shape):
 @given(st.lists(st.dictionaries(st.integers(0, 2), st.sets(st.integers(0, 69), min_size=1, max_size=6)), max_size=12))
 def test_any_workload(queries):
     """Whatever the queries are, the graph is that of set intersection, symmetric and without loops."""
-    graph = build_query_graph(compile_sets([70, 70, 70], queries))
+    graph = build_query_graph(compile_values([70, 70, 70], queries))
     assert edges_of(graph) == edges_by_sets(queries)
     assert all(v not in graph.neighbors(v) for v in range(graph.vertex_count))
     assert all(v in graph.neighbors(int(u)) for v in range(graph.vertex_count) for u in graph.neighbors(v))
@@ -78,7 +78,7 @@ def test_each_way_of_striking_agrees(way, slice_, monkeypatch):
             query.setdefault(0, {0})
         # Tautologies would be compiled away, and this test speaks of masks.
         queries = [query if len(query[0]) < size else {0: {0}} for query in queries]
-        compiled = compile_sets([size], queries)
+        compiled = compile_values([size], queries)
         (attribute,) = attribute_masks(compiled)
         adjacency = kernels.complete(150, 3)
         masks = attribute.fetch(np.arange(attribute.mask_count))
@@ -119,14 +119,14 @@ def test_masks_of_parted_pairs_are_never_fetched():
 
 def test_attributes_come_by_size():
     """Attributes are handed over in ascending size, and those that nobody constrains are left out."""
-    compiled = compile_sets([9, 4, 6, 3], [{0: {1}, 1: {1}}, {0: {2}, 3: {0}}])
+    compiled = compile_values([9, 4, 6, 3], [{0: {1}, 1: {1}}, {0: {2}, 3: {0}}])
     assert [attribute.size for attribute in attribute_masks(compiled)] == [3, 4, 9]
 
 
 def test_compiled_queries_round_trip():
     """The helper that compiles queries for these tests loses nothing."""
     queries = [{0: {1, 70}}, {}, {0: {69}, 1: {0}}]
-    assert accepted_sets(compile_sets([80, 2], queries)) == queries
+    assert accepted_sets(compile_values([80, 2], queries)) == queries
 
 
 def test_subgraph_keeps_edges_and_order():
@@ -177,11 +177,11 @@ def test_too_many_queries_are_refused(monkeypatch):
     """A graph beyond the stated size is refused before any memory is taken."""
     monkeypatch.setattr(query_graph, "MAX_VERTICES", 5)
     with pytest.raises(SizeError, match="6 queries"):
-        build_query_graph(compile_sets([2], [{}] * 6))
+        build_query_graph(compile_values([2], [{}] * 6))
 
 
 def test_small_cases():
     """No query, one query, and queries without constraints."""
-    assert build_query_graph(compile_sets([2], [])).vertex_count == 0
-    assert build_query_graph(compile_sets([2], [{0: {1}}])).density == 0
-    assert build_query_graph(compile_sets([2], [{}] * 65)).edge_count == 65 * 64 // 2
+    assert build_query_graph(compile_values([2], [])).vertex_count == 0
+    assert build_query_graph(compile_values([2], [{0: {1}}])).density == 0
+    assert build_query_graph(compile_values([2], [{}] * 65)).edge_count == 65 * 64 // 2

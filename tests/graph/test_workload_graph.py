@@ -11,8 +11,7 @@ from parcomp.graph.query_graph import build_query_graph
 from parcomp.graph.workload_graph import WorkloadGraph
 from parcomp.model.compile import compile_workload
 from tests.graph.graphs import edges_of
-from tests.random_workloads import random_judged
-from tests.wide_workloads import SHAPES, random_wide
+from tests.workloads import SHAPES, random_judged, random_wide
 
 
 def begun(workload, **options):

@@ -18,7 +18,7 @@ from parcomp.model.compile import Compilation, compile_workload
 from parcomp.model.domain import Domain
 from parcomp.model.workload import Workload
 from tests.property.strategies import many, tiny_workloads, workloads
-from tests.wide_workloads import SHAPES, random_wide
+from tests.workloads import SHAPES, random_wide
 
 
 def overlaps(workload: Workload) -> dict[tuple[int, ...], frozenset[int]]:

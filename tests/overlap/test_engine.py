@@ -15,8 +15,8 @@ from parcomp.overlap.engine import Engine, solve_within
 from parcomp.overlap.reduce.pipeline import Rule
 from parcomp.overlap.search import Strategy
 from parcomp.slices import run
-from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
 from tests.soak import shared_with_soak
+from tests.workloads import heaviest_row, random_workload, row_weight
 
 CHUNKS, PER_CHUNK = 50, 1_000
 SOAKED = 35

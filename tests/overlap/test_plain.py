@@ -9,8 +9,7 @@ from parcomp.bits import pack_bits
 from parcomp.graph import build_query_graph, dsatur
 from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.plain import coloring_bound, heaviest_overlap
-from tests.overlap.reduce.workloads import heaviest_row, random_workload, row_weight
-from tests.wide_workloads import SHAPES, random_wide
+from tests.workloads import SHAPES, heaviest_row, random_wide, random_workload, row_weight
 
 
 def test_a_few_queries_are_solved_exactly():

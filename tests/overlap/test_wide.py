@@ -1,7 +1,7 @@
 """Every piece of the engine where masks over values and sets of queries take several words.
 
 Limits at 64, 128 and 256 values, queries, colors or pooled values are all passed here; the judge is
-:mod:`tests.wide_workloads`.
+:mod:`tests.workloads.wide`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from parcomp.overlap.search import Strategy
 from parcomp.overlap.value.proof import prove_upper
 from parcomp.overlap.value.splitting import split
 from parcomp.overlap.value.value_search import ValueSearch
-from tests.overlap.compiled_workloads import compile_values
 from tests.sparse import solve_sparse
-from tests.wide_workloads import SHAPES, Wide, random_wide
+from tests.workloads import SHAPES, Wide, compile_values, random_wide
 
 SEED = {shape: 1000 * number for number, shape in enumerate(SHAPES)}
 

@@ -7,7 +7,7 @@ import numpy as np
 from parcomp.planning.fit import shrink, shrink_rows
 from parcomp.planning.problem import allocation_problem
 from parcomp.planning.rows import EveryRow
-from tests.random_workloads import random_judged
+from tests.workloads import random_judged
 
 
 def heaviest(one, problem, per_class):

@@ -16,7 +16,7 @@ from parcomp.planning.plan import plan, plan_units, required_budget
 from parcomp.privacy.loss import privacy_loss
 from parcomp.privacy.measures import GDP, MEASURES, PURE
 from parcomp.samples import census_sample, paper_example
-from tests.random_workloads import random_judged
+from tests.workloads import random_judged
 
 OBJECTIVES = ["mean", "max", "uniform"]
 

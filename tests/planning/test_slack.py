@@ -12,7 +12,7 @@ from parcomp.overlap.rows.every_row import brute_force
 from parcomp.planning import slack
 from parcomp.planning.problem import allocation_problem
 from parcomp.planning.slack import raise_costs, within_coverage
-from tests.random_workloads import random_judged
+from tests.workloads import random_judged
 
 
 def problems(count, budget):

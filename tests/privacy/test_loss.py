@@ -22,7 +22,7 @@ from parcomp.privacy.measures import MEASURES
 from parcomp.privacy.renyi import ORDERS, renyi_loss
 from parcomp.privacy.tradeoff import ApproximateDP
 from parcomp.samples import census_sample, paper_example
-from tests.random_workloads import random_judged
+from tests.workloads import random_judged
 
 
 def with_cost(workload, kind, amount):

@@ -5,8 +5,8 @@ import pytest
 
 import parcomp as pc
 from parcomp.graph.numbers import chromatic_number, clique_number
-from tests.random_workloads import random_judged
 from tests.soak import shared_with_soak
+from tests.workloads import random_judged
 
 CHUNKS, PER_CHUNK = 20, 500
 SOAKED = 12

@@ -7,11 +7,7 @@ from parcomp.graph.query_graph import build_query_graph
 from parcomp.overlap.box import box_search as module
 from parcomp.overlap.box.box_search import BoxSearch
 from parcomp.overlap.rows.every_row import brute_force
-from tests.overlap.compiled_workloads import compile_values, random_compiled
-
-
-def weight_of(compiled, row):
-    return compiled.weigh(row)
+from tests.workloads import compile_values, random_compiled, row_weight
 
 
 def start(compiled, *known):
@@ -28,7 +24,7 @@ def check_every_pause(compiled, truth, search, slice_):
     lower, upper = search.lower, search.upper
     while True:
         assert lower <= search.lower <= truth <= search.upper <= upper
-        assert weight_of(compiled, search.row) == search.lower
+        assert row_weight(compiled, search.row) == search.lower
         lower, upper = search.lower, search.upper
         if search.done:
             break
@@ -103,7 +99,7 @@ def test_many_attributes_of_random_subsets():
         queries.append({a: draw.choice(sizes[a], draw.integers(1, sizes[a] + 1), replace=False) for a in attributes})
     compiled = compile_values(sizes, queries)
     whole, sliced = finish(start(compiled)), finish(start(compiled), 1000)
-    assert whole.lower == sliced.lower == weight_of(compiled, whole.row)
+    assert whole.lower == sliced.lower == row_weight(compiled, whole.row)
     told = finish(start(compiled, whole.lower, whole.row))
     assert told.upper == whole.lower
     assert told.row.tolist() == whole.row.tolist()
@@ -151,7 +147,7 @@ def test_degenerate_workloads():
     ]:
         search = finish(start(compiled))
         assert (search.lower, search.upper) == (truth, truth)
-        assert weight_of(compiled, search.row) == truth
+        assert row_weight(compiled, search.row) == truth
 
 
 def test_weights_near_the_largest_total():

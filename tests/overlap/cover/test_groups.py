@@ -9,7 +9,7 @@ import pytest
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover.groups import group_bound
-from tests.overlap.reduce.workloads import compile_workload, heaviest_row, marginals, random_workload
+from tests.workloads import compile_values, heaviest_row, marginals, random_workload
 
 
 def disjoint(compiled: CompiledWorkload, first: int, second: int) -> bool:
@@ -39,7 +39,7 @@ def test_groups_prove_an_upper_bound(shape: str | None) -> None:
 
 def test_copies_are_not_disjoint() -> None:
     """Equal queries never share a group; heavy ones are grouped with heavy ones."""
-    compiled = compile_workload([2], [{0: [0]}, {0: [0]}, {0: [1]}, {0: [1]}], [10, 1, 2, 20])
+    compiled = compile_values([2], [{0: [0]}, {0: [0]}, {0: [1]}, {0: [1]}], [10, 1, 2, 20])
     bound, groups = group_bound(compiled)
     assert bound == 22
     assert sorted(sorted(group.tolist()) for group in groups) == [[0, 3], [1, 2]]
@@ -48,14 +48,14 @@ def test_copies_are_not_disjoint() -> None:
 def test_attribute_that_does_not_help_is_left_out() -> None:
     """Queries told apart by one attribute form one group though they overlap at another."""
     queries = [{0: [v], 1: [v, (v + 1) % 5, (v + 2) % 5]} for v in range(5)]
-    bound, groups = group_bound(compile_workload([5, 5], queries))
+    bound, groups = group_bound(compile_values([5, 5], queries))
     assert bound == len(groups) == 1
 
 
 def test_unconstrained_and_missing_queries() -> None:
     """Queries without a constraint overlap each other; no queries have the bound 0."""
-    assert group_bound(compile_workload([2], [{}, {}], [3, 4]))[0] == 7
-    bound, groups = group_bound(compile_workload([2], []))
+    assert group_bound(compile_values([2], [{}, {}], [3, 4]))[0] == 7
+    bound, groups = group_bound(compile_values([2], []))
     assert (bound, len(groups)) == (0, 0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover.helly import Structure, attribute_structures, overlap_is_clique
 from parcomp.overlap.reduce import Rule, reduce
-from tests.overlap.reduce.workloads import compile_workload, heaviest_row, random_workload
+from tests.workloads import compile_values, heaviest_row, random_workload
 
 
 def is_helly(compiled: CompiledWorkload, attribute: int) -> bool:
@@ -52,7 +52,7 @@ def clique_number(compiled: CompiledWorkload) -> int:
 
 def arcs(size: int, length: int) -> CompiledWorkload:
     """All arcs of one length of a circle of values."""
-    return compile_workload([size], [{0: [(low + i) % size for i in range(length)]} for low in range(size)])
+    return compile_values([size], [{0: [(low + i) % size for i in range(length)]} for low in range(size)])
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def arcs(size: int, length: int) -> CompiledWorkload:
 )
 def test_structure_is_recognized(size: int, sets: list[list[int]], structure: Structure | None) -> None:
     """Each kind of family gets its reason; three sets that meet only in pairs get none."""
-    compiled = compile_workload([size], [{0: accepted} for accepted in sets])
+    compiled = compile_values([size], [{0: accepted} for accepted in sets])
     assert attribute_structures(compiled) == (structure,)
 
 
@@ -99,7 +99,7 @@ def test_answer_is_right_on_small_families() -> None:
         size = int(rng.integers(2, 8))
         count = int(rng.integers(1, 7))
         sets = [{0: rng.choice(size, int(rng.integers(1, max(2, size - 1))), replace=False)} for _ in range(count)]
-        compiled = compile_workload([size], sets)
+        compiled = compile_values([size], sets)
         known = attribute_structures(compiled)[0] is not None
         assert known == is_helly(compiled, 0)
         helly += known
@@ -139,5 +139,5 @@ def test_value_rules_keep_the_structure(shape: str) -> None:
 
 def test_no_attributes() -> None:
     """Queries without constraints form a clique that every row satisfies."""
-    assert overlap_is_clique(compile_workload([], [{}, {}]))
-    assert attribute_structures(compile_workload([3], [{}])) == (Structure.POINTS,)
+    assert overlap_is_clique(compile_values([], [{}, {}]))
+    assert attribute_structures(compile_values([3], [{}])) == (Structure.POINTS,)

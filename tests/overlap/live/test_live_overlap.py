@@ -6,9 +6,8 @@ import pytest
 from parcomp import Categorical, Domain, Integer
 from parcomp.errors import CostError, WorkloadError
 from parcomp.overlap import engine
-from parcomp.overlap.live import live_overlap
-from parcomp.overlap.live.live_overlap import LiveOverlap
-from tests.random_workloads import Judged, random_judged
+from parcomp.overlap.live import LiveOverlap, live_overlap
+from tests.workloads import Judged, random_judged
 
 
 def truth(judged, accepted, weights):

@@ -11,9 +11,9 @@ import pytest
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover.groups import group_bound
 from parcomp.overlap.reduce import ALL, Leaf, Max, ReducedProblem, Rule, Sum, reduce
-from tests.overlap.reduce.workloads import (
+from tests.workloads import (
     check_invariants,
-    compile_workload,
+    compile_values,
     full_census,
     heaviest_row,
     marginals,
@@ -70,11 +70,11 @@ def test_several_parts_that_share_no_attribute_add_up(count: int) -> None:
                 {a: rng.choice(5, int(rng.integers(1, 4)), replace=False).tolist() for a in (0, 1)} for _ in range(6)
             ]
             cost = rng.integers(1, 9, 6).tolist()
-            truth += heaviest_row(compile_workload([5, 5], part, cost))[0]
+            truth += heaviest_row(compile_values([5, 5], part, cost))[0]
             queries += [{len(sizes) + a: accepted for a, accepted in query.items()} for query in part]
             weights += cost
             sizes += [5, 5]
-        compiled = compile_workload(sizes, queries, weights)
+        compiled = compile_values(sizes, queries, weights)
         problem = reduce(compiled, {Rule.SPLIT_BY_ATTRIBUTES})
         assert isinstance(problem.root, Sum)
         assert len(problem.root.nodes) == count
@@ -144,7 +144,7 @@ def test_sum_of_maxima() -> None:
         queries += [{a: [v], a + 1: [w]} for v in (0, 1) for w in (0, 1)]
         queries += [{a: [v, 2], a + 1: [0, 1]} for v in (0, 1)]
     queries += [{0: [3], 1: [2]}, {0: [3], 1: [2, 3]}, {0: [3], 1: [1, 3]}]
-    compiled = compile_workload([4, 4, 4, 4], queries, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 7, 9, 7])
+    compiled = compile_values([4, 4, 4, 4], queries, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 7, 9, 7])
     problem = reduce(compiled)
     check_exact(compiled, problem)
     assert isinstance(problem.root, Sum)
@@ -154,7 +154,7 @@ def test_sum_of_maxima() -> None:
 
 def test_log_counts_before_and_after() -> None:
     """The log of a single reduction names the rule and what became fewer."""
-    compiled = compile_workload([3, 2], [{0: [0], 1: [0]}, {0: [0], 1: [0]}, {0: [1]}, {0: [2]}, {1: [1]}])
+    compiled = compile_values([3, 2], [{0: [0], 1: [0]}, {0: [0], 1: [0]}, {0: [1]}, {0: [2]}, {1: [1]}])
     problem = reduce(compiled, {Rule.MERGE_QUERIES})
     assert [step.queries for step in problem.log] == [(5, 4)]
     assert str(problem.log[0]) == "merge equal queries: queries 5 → 4"
@@ -167,7 +167,7 @@ def test_log_counts_before_and_after() -> None:
 )
 def test_degenerate_workloads(sizes: list[int], queries: list[dict[int, list[int]]]) -> None:
     """No attributes, no queries, one value, one query, tautologies."""
-    compiled = compile_workload(sizes, queries)
+    compiled = compile_values(sizes, queries)
     check_exact(compiled, reduce(compiled))
     check_exact(compiled, reduce(compiled, ()))
 

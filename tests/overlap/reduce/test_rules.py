@@ -12,9 +12,9 @@ from parcomp.overlap.reduce.queries import absorb_queries, drop_attributes, merg
 from parcomp.overlap.reduce.reduction import Reduction
 from parcomp.overlap.reduce.split import split_by_attributes, split_by_overlap
 from parcomp.overlap.reduce.values import drop_dominated_values, merge_values
-from tests.overlap.reduce.workloads import (
+from tests.workloads import (
     check_invariants,
-    compile_workload,
+    compile_values,
     heaviest_row,
     random_workload,
     row_weight,
@@ -101,7 +101,7 @@ def test_composed_reductions_lift_and_push() -> None:
 
 def test_equal_values_merge_across_words() -> None:
     """Values far apart that the same masks accept become one, the first of them, and order is kept."""
-    compiled = compile_workload([200], [{0: [3, 70, 150]}, {0: [3, 150, 199]}])
+    compiled = compile_values([200], [{0: [3, 70, 150]}, {0: [3, 150, 199]}])
     reduction = merge_values(compiled)
     assert reduction.compiled.sizes.tolist() == [4]
     kept = reduction.values.lifted[0]
@@ -111,7 +111,7 @@ def test_equal_values_merge_across_words() -> None:
 
 def test_prefixes_collapse_to_one_value() -> None:
     """The value that all prefixes accept dominates every other; the attribute loses its masks."""
-    compiled = compile_workload([100], [{0: range(1 + i)} for i in range(100)])
+    compiled = compile_values([100], [{0: range(1 + i)} for i in range(100)])
     reduction = drop_dominated_values(compiled)
     assert reduction.compiled.sizes.tolist() == [1]
     assert len(reduction.compiled.term) == 0
@@ -123,7 +123,7 @@ def test_intervals_leave_no_more_values_than_masks() -> None:
     for _ in range(50):
         count = int(rng.integers(2, 30))
         ends = np.sort(rng.integers(0, 500, (count, 2)), axis=1)
-        compiled = compile_workload([500], [{0: range(low, high + 1)} for low, high in ends])
+        compiled = compile_values([500], [{0: range(low, high + 1)} for low, high in ends])
         smaller = drop_dominated_values(compiled).compiled
         assert smaller.sizes[0] <= len(compiled.mask_attribute)
         for mask in range(len(smaller.mask_attribute)):
@@ -136,7 +136,7 @@ def test_dominated_values_are_all_found() -> None:
     rng = np.random.default_rng(6)
     for size, masks, density in ((700, 13, 0.5), (900, 40, 0.2), (400, 70, 0.05)):
         sets = [np.flatnonzero(rng.random(size) < density) for _ in range(masks)]
-        compiled = compile_workload([size], [{0: accepted} for accepted in sets if len(accepted)])
+        compiled = compile_values([size], [{0: accepted} for accepted in sets if len(accepted)])
         smaller = drop_dominated_values(compiled).compiled
         bits = np.array([smaller.mask_bits(mask) for mask in range(len(smaller.mask_attribute))]).T
         # Value u contains value v where no mask accepts v and not u.
@@ -148,7 +148,7 @@ def test_limited_search_for_dominators_stays_exact() -> None:
     """With next to no work allowed fewer values are dropped, but never a wrong one."""
     rng = np.random.default_rng(7)
     sets = [rng.choice(3000, 1500, replace=False) for _ in range(14)]
-    compiled = compile_workload([3000], [{0: accepted} for accepted in sets], rng.integers(1, 1000, 14).tolist())
+    compiled = compile_values([3000], [{0: accepted} for accepted in sets], rng.integers(1, 1000, 14).tolist())
     full, limited = drop_dominated_values(compiled), drop_dominated_values(compiled, work_limit=1)
     assert full.compiled.sizes[0] <= limited.compiled.sizes[0] < 3000
     assert heaviest_row(full.compiled)[0] == heaviest_row(limited.compiled)[0] == heaviest_row(compiled)[0]
@@ -156,14 +156,14 @@ def test_limited_search_for_dominators_stays_exact() -> None:
 
 def test_equal_queries_merge_by_masks_not_by_hash() -> None:
     """Weights of equal queries add up; queries that differ in one mask stay apart."""
-    compiled = compile_workload([3, 3], [{0: [0]}, {0: [0], 1: [1]}, {0: [0]}, {1: [1]}], [5, 7, 11, 13])
+    compiled = compile_values([3, 3], [{0: [0]}, {0: [0], 1: [1]}, {0: [0]}, {1: [1]}], [5, 7, 11, 13])
     smaller = merge_queries(compiled).compiled
     assert smaller.weights.tolist() == [16, 7, 13]
 
 
 def test_settled_attribute_takes_its_heaviest_value() -> None:
     """An attribute constrained alone is decided on the spot, the rest is left."""
-    compiled = compile_workload(
+    compiled = compile_values(
         [4, 2, 2], [{0: [0, 1]}, {0: [1, 2]}, {0: [3]}, {1: [0], 2: [0]}, {2: [1]}], [5, 6, 10, 3, 2]
     )
     reduction = settle_attributes(compiled)
@@ -215,8 +215,8 @@ def test_split_by_overlap_takes_the_largest(part_limit: int) -> None:
 def test_split_by_overlap_gives_up_quietly() -> None:
     """Without work allowed there is no split by pairs, though one exists."""
     queries = [{0: [0]}, {0: [1], 1: [0]}, {1: [1], 0: [1]}]
-    compiled = compile_workload([3, 2], [*queries, {1: [1], 0: [2]}], [3, 2, 2, 9])
+    compiled = compile_values([3, 2], [*queries, {1: [1], 0: [2]}], [3, 2, 2, 9])
     assert len(split_by_overlap(compiled)) == 1
-    chain = compile_workload([2, 2, 2], [{0: [0], 1: [0]}, {1: [0], 2: [0]}, {0: [1], 2: [1]}], [2, 2, 5])
+    chain = compile_values([2, 2, 2], [{0: [0], 1: [0]}, {1: [0], 2: [0]}, {0: [1], 2: [1]}], [2, 2, 5])
     assert len(split_by_overlap(chain)) == 1
     assert split_by_overlap(chain, work_limit=0) == ()

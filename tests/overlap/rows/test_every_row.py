@@ -8,7 +8,7 @@ import pytest
 from parcomp.errors import SizeError
 from parcomp.overlap.rows import every_row as module
 from parcomp.overlap.rows.every_row import brute_force
-from tests.overlap.compiled_workloads import compile_values, random_compiled
+from tests.workloads import compile_values, random_compiled
 
 
 def test_agrees_with_a_loop_over_rows_in_plain_python():

@@ -7,7 +7,7 @@ import pytest
 
 from parcomp.errors import SizeError
 from parcomp.overlap.rows.ranges import heaviest_point, interval_ends, sweep
-from tests.overlap.reduce.workloads import compile_workload, heaviest_row, random_workload, row_weight
+from tests.workloads import compile_values, heaviest_row, random_workload, row_weight
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])
@@ -67,7 +67,7 @@ def test_rectangles_over_wide_attributes() -> None:
 def test_no_ranges_and_no_attributes() -> None:
     """Nothing weighs nothing; without attributes every query is satisfied."""
     assert heaviest_point(np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64), np.zeros(0, np.int64))[0] == 0
-    result = sweep(compile_workload([], [{}, {}], [2, 3]))
+    result = sweep(compile_values([], [{}, {}], [2, 3]))
     assert result is not None
     assert result[0] == 5
 

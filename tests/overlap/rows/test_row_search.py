@@ -5,11 +5,7 @@ import pytest
 
 from parcomp.overlap.rows.every_row import brute_force
 from parcomp.overlap.rows.row_search import RowSearch, find_row
-from tests.overlap.compiled_workloads import compile_values, random_compiled
-
-
-def weight_of(compiled, row):
-    return compiled.weigh(row)
+from tests.workloads import compile_values, random_compiled, row_weight
 
 
 def test_lower_is_the_weight_of_the_row_and_below_the_truth():
@@ -20,7 +16,7 @@ def test_lower_is_the_weight_of_the_row_and_below_the_truth():
         search, last = RowSearch(compiled, seed=seed), 0
         for _ in range(10):
             search.advance(100)
-            assert last <= search.lower == weight_of(compiled, search.row) <= truth
+            assert last <= search.lower == row_weight(compiled, search.row) <= truth
             last = search.lower
 
 
@@ -64,7 +60,7 @@ def test_finds_the_one_common_value_of_wide_masks(size):
     compiled = compile_values([size], queries)
     weight, row = find_row(compiled, 5_000_000)
     assert weight == 12
-    assert weight_of(compiled, row) == 12
+    assert row_weight(compiled, row) == 12
 
 
 def test_thousands_of_attributes():

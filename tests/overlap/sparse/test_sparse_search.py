@@ -9,8 +9,8 @@ import parcomp as pc
 from experiments.huge import huge_uniform_workload
 from parcomp.errors import CertificateError, SizeError
 from parcomp.model import compile as compiling
-from tests.random_workloads import random_judged
 from tests.sparse import solve_sparse
+from tests.workloads import random_judged
 
 
 def assert_row_is_judged(judged, found, unit):

@@ -8,7 +8,7 @@ import pytest
 from parcomp.jit import kernel
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value.splitting import load_levels, make_scratch
-from tests.overlap.compiled_workloads import compile_values
+from tests.workloads import compile_values
 
 
 @kernel

@@ -5,38 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import optimize
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.value.splitting import Splitting, choose_shift, split
-
-
-def random_workload(seed: int, *, attributes: int = 3, values: int = 5, queries: int = 25) -> CompiledWorkload:
-    """A random workload over attributes of up to 64 values; some queries constrain nothing."""
-    g = np.random.default_rng(seed)
-    sizes = g.integers(2, values + 1, attributes)
-    term: list[int] = []
-    masks: list[tuple[int, int]] = []
-    start = [0]
-    for _ in range(queries):
-        for a in range(attributes):
-            accepted = g.random(sizes[a]) < g.uniform(0.2, 0.8)
-            if g.random() < 0.7 and accepted.any() and not accepted.all():
-                mask = (a, int(sum(1 << int(v) for v in np.flatnonzero(accepted))))
-                if mask not in masks:
-                    masks.append(mask)
-                term.append(masks.index(mask))
-        start.append(len(term))
-    order = sorted(range(len(masks)), key=lambda i: masks[i][0])
-    place = {old: position for position, old in enumerate(order)}
-    return CompiledWorkload(
-        sizes=sizes.astype(np.int32),
-        weights=g.integers(1, 10 ** g.integers(1, 7), queries).astype(np.int64),
-        start=np.array(start, np.int64),
-        term=np.array([place[i] for i in term], np.int32),
-        mask_attribute=np.array([masks[i][0] for i in order], np.int32),
-        mask_offset=np.arange(len(masks) + 1, dtype=np.int64),
-        mask_words=np.array([masks[i][1] for i in order], np.uint64),
-    )
+from tests.workloads import heaviest_row, random_subsets
 
 
 def scaled_bound(compiled: CompiledWorkload, multipliers: npt.NDArray[np.int64]) -> int:
@@ -46,12 +19,6 @@ def scaled_bound(compiled: CompiledWorkload, multipliers: npt.NDArray[np.int64])
         for v in np.flatnonzero(compiled.mask_bits(int(mask))):
             scores[compiled.mask_attribute[mask]][v] += int(multipliers[k])
     return sum(max(of_values) for of_values in scores)
-
-
-def heaviest(compiled: CompiledWorkload) -> int:
-    """The maximum overlap by enumeration."""
-    rows = np.array(list(np.ndindex(*compiled.sizes)), np.int32)
-    return max(compiled.weigh(row) for row in rows)
 
 
 def check(compiled: CompiledWorkload, splitting: Splitting) -> None:
@@ -72,16 +39,16 @@ def check(compiled: CompiledWorkload, splitting: Splitting) -> None:
 def test_the_bound_is_safe_and_its_multipliers_prove_it(rounds: int) -> None:
     """However many rounds are spent, the multipliers are valid and the bound is at least the truth."""
     for seed in range(150):
-        compiled = random_workload(seed)
+        compiled = random_subsets(seed)
         splitting = split(compiled, rounds)
         check(compiled, splitting)
-        assert splitting.bound >= heaviest(compiled)
+        assert splitting.bound >= heaviest_row(compiled)[0]
 
 
 def test_a_warm_start_never_loses() -> None:
     """Starting from a splitting, the bound is at most its bound."""
     for seed in range(50):
-        compiled = random_workload(seed, attributes=4, values=20, queries=60)
+        compiled = random_subsets(seed, attributes=4, values=20, queries=60)
         first = split(compiled, 20)
         second = split(compiled, 40, start=first)
         check(compiled, second)
@@ -90,9 +57,8 @@ def test_a_warm_start_never_loses() -> None:
 
 def test_the_bound_comes_near_the_linear_relaxation() -> None:
     """After the default rounds the exact bound is within 1 % of the relaxation's value, and not below it."""
-    optimize = pytest.importorskip("scipy.optimize")
     for seed in range(5):
-        compiled = random_workload(seed, attributes=8, values=40, queries=100)
+        compiled = random_subsets(seed, attributes=8, values=40, queries=100)
         offset = np.concatenate(([0], np.cumsum(compiled.sizes)))
         values = int(offset[-1])
         attribute_of_mask = compiled.mask_attribute

@@ -14,60 +14,17 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.value.layout import OUT
 from parcomp.overlap.value.proof import prove_upper
 from parcomp.overlap.value.value_search import ValueSearch
-
-
-def compile_queries(
-    sizes: Sequence[int], queries: Sequence[Mapping[int, npt.ArrayLike]], weights: npt.ArrayLike
-) -> CompiledWorkload:
-    """A compiled workload from sets of accepted values."""
-    masks: list[dict[bytes, int]] = [{} for _ in sizes]
-    rows: list[list[tuple[int, int]]] = []
-    for query in queries:
-        row = []
-        for a in sorted(query):
-            bits = np.zeros((sizes[a] + 63) // 64 * 64, bool)
-            bits[np.asarray(query[a], np.int64)] = True
-            if bits.sum() < sizes[a]:
-                key = np.packbits(bits, bitorder="little").tobytes()
-                row.append((a, masks[a].setdefault(key, len(masks[a]))))
-        rows.append(row)
-    base = np.concatenate(([0], np.cumsum([len(m) for m in masks]))).astype(int)
-    words = [np.frombuffer(key, np.uint64) for m in masks for key in m]
-    return CompiledWorkload(
-        sizes=np.array(sizes, np.int32),
-        weights=np.array(weights, np.int64),
-        start=np.concatenate(([0], np.cumsum([len(r) for r in rows]))).astype(np.int64),
-        term=np.array([base[a] + i for r in rows for a, i in r], np.int32),
-        mask_attribute=np.array([a for a, m in enumerate(masks) for _ in m], np.int32),
-        mask_offset=np.concatenate(([0], np.cumsum([len(w) for w in words]))).astype(np.int64),
-        mask_words=np.concatenate(words) if words else np.zeros(0, np.uint64),
-    )
+from tests.workloads import compile_values, heaviest_row, random_compiled, row_weight
 
 
 def random_workload(seed: int, most_values: int = 6) -> CompiledWorkload:
     """A small random workload, with weights of up to a million."""
-    g = np.random.default_rng(seed)
-    sizes = g.integers(1, most_values + 1, g.integers(1, 5)).tolist()
-    queries = []
-    for _ in range(g.integers(1, 31)):
-        query = {}
-        for a, size in enumerate(sizes):
-            accepted = np.flatnonzero(g.random(size) < g.random())
-            if g.random() < 0.6 and len(accepted):
-                query[a] = accepted
-        queries.append(query)
-    return compile_queries(sizes, queries, g.integers(1, 10 ** g.integers(1, 7), len(queries)))
+    return random_compiled(np.random.default_rng(seed), most_values, density=0.6)
 
 
 def heaviest(compiled: CompiledWorkload) -> int:
     """The maximum overlap by enumeration."""
-    rows = itertools.product(*(range(size) for size in compiled.sizes))
-    return max(weigh(compiled, np.array(row, np.int32)) for row in rows)
-
-
-def weigh(compiled: CompiledWorkload, row: np.ndarray[Any, Any]) -> int:
-    """What a row's queries weigh."""
-    return compiled.weigh(row)
+    return heaviest_row(compiled)[0]
 
 
 def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
@@ -130,7 +87,7 @@ def check_solve(compiled: CompiledWorkload, work: int, truth: int, root_rounds: 
             break
         search.advance(work)
         assert lower <= search.lower <= truth <= search.upper <= upper
-        assert weigh(compiled, search.row) == search.lower
+        assert row_weight(compiled, search.row) == search.lower
         lower, upper = search.lower, search.upper
     assert search.lower == search.upper == truth
     return search
@@ -154,7 +111,7 @@ def test_masks_wider_than_a_word() -> None:
             for _ in range(40)
         ]
         queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
-        compiled = compile_queries(sizes, queries, g.integers(1, 50, 40))
+        compiled = compile_values(sizes, queries, g.integers(1, 50, 40))
         check_solve(compiled, 10**5, heaviest(compiled))
 
 
@@ -167,7 +124,7 @@ def test_larger_workloads_agree_with_the_pairwise_product() -> None:
             for _ in range(120)
         ]
         queries = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in queries]
-        compiled = compile_queries([5] * 5, queries, g.integers(1, 4, 120))
+        compiled = compile_values([5] * 5, queries, g.integers(1, 4, 120))
         search = check_solve(compiled, 3000, heaviest(compiled))
         assert search.nodes > 1
 
@@ -204,7 +161,7 @@ def test_large_attributes_that_bound_little() -> None:
                     query[a] = accepted
             queries.append(query)
         truth = most_common(sizes, queries)
-        search = ValueSearch(compile_queries(sizes, queries, [1] * len(queries)))
+        search = ValueSearch(compile_values(sizes, queries, [1] * len(queries)))
         for _ in range(20_000):
             if search.done:
                 break
@@ -230,7 +187,7 @@ def test_degenerate_workloads(
     sizes: list[int], queries: list[dict[int, list[int]]], weights: list[int], truth: int
 ) -> None:
     """One attribute, one query, nothing constrained, no attribute, huge weights."""
-    compiled = compile_queries(sizes, queries, weights)
+    compiled = compile_values(sizes, queries, weights)
     check_solve(compiled, 1, truth)
     proof = prove_upper(compiled, truth)
     assert proof is not None
@@ -251,7 +208,7 @@ def test_the_course_does_not_depend_on_the_slices() -> None:
     """However the work is cut, the same problems are bounded."""
     g = np.random.default_rng(5)
     queries = [{a: np.flatnonzero(g.random(8) < 0.5).tolist() or [0] for a in range(6)} for _ in range(80)]
-    compiled = compile_queries([8] * 6, queries, [1] * 80)
+    compiled = compile_values([8] * 6, queries, [1] * 80)
     nodes = set()
     for work in (500, 10**5, 10**9):
         search = ValueSearch(compiled)
@@ -281,7 +238,7 @@ def test_a_deep_proof_checks() -> None:
         {a: np.flatnonzero(g.random(n) < 0.5).tolist() or [0] for a, n in enumerate(sizes) if g.random() < 0.7}
         for _ in range(60)
     ]
-    compiled = compile_queries(sizes, queries, g.integers(1, 3, 60))
+    compiled = compile_values(sizes, queries, g.integers(1, 3, 60))
     search = ValueSearch(compiled)
     search.advance(10**10)
     proof = prove_upper(compiled, search.upper)

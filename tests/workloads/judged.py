@@ -48,8 +48,8 @@ class Judged:
         return total
 
 
-def random_judged(draw: np.random.Generator, *, wide: bool = False) -> Judged:
-    """Up to 30 queries on up to four small attributes: points, sets, ranges, complements and contradictions.
+def random_judged(draw: np.random.Generator, *, wide: bool = False, most_queries: int = 30) -> Judged:
+    """A few queries on up to four small attributes: points, sets, ranges, complements and contradictions.
 
     With ``wide``, the first attribute has 65 to 300 values, more than a word of bits holds.
     """
@@ -73,7 +73,7 @@ def random_judged(draw: np.random.Generator, *, wide: bool = False) -> Judged:
     domain = Domain(attributes)
     largest = 10 ** int(draw.integers(0, 7))
     queries, accepted, weights = [], [], []
-    for _ in range(int(draw.integers(0, 31))):
+    for _ in range(int(draw.integers(0, most_queries + 1))):
         where, sets = {}, {}
         for name, attribute in attributes.items():
             if draw.random() < 0.7:

@@ -15,8 +15,8 @@ import numpy as np
 
 from parcomp import Categorical, Domain, Integer, Workload
 from parcomp.costs import Cost
-from parcomp.model.compiled import CompiledWorkload
-from tests.overlap.compiled_workloads import compile_values
+from tests.workloads.compiled import random_set
+from tests.workloads.sets import SetQueries
 
 __all__ = ["SHAPES", "Wide", "random_wide"]
 
@@ -24,12 +24,8 @@ SHAPES = ("point", "interval", "nested", "subset", "mixed")
 
 
 @dataclass(frozen=True)
-class Wide:
-    """Queries as attribute → accepted values; a missing attribute accepts all, an empty set none."""
-
-    sizes: list[int]
-    queries: list[dict[int, frozenset[int]]]
-    weights: list[int]
+class Wide(SetQueries):
+    """Such queries, many or on large attributes, with a judge that combines the columns of attributes."""
 
     def truth(self) -> int:
         """The largest total weight over all rows."""
@@ -48,14 +44,6 @@ class Wide:
                 best = max(best, int(sums.max()))
         return best
 
-    def members(self, row) -> list[int]:
-        """The queries that a row of values satisfies."""
-        return [q for q, query in enumerate(self.queries) if all(row[a] in accepted for a, accepted in query.items())]
-
-    def weigh(self, row) -> int:
-        """What the queries that a row satisfies weigh."""
-        return sum(self.weights[query] for query in self.members(row))
-
     def edges(self) -> set[tuple[int, int]]:
         """The pairs of queries that overlap, by intersecting sets that are held as the bits of integers."""
         bits = [{a: sum(1 << value for value in accepted) for a, accepted in query.items()} for query in self.queries]
@@ -64,11 +52,6 @@ class Wide:
             for first, second in combinations(range(len(bits)), 2)
             if all(bits[first][a] & bits[second][a] for a in bits[first].keys() & bits[second].keys())
         }
-
-    def compiled(self) -> CompiledWorkload:
-        """The workload in array form; none of its queries may be a contradiction."""
-        queries = [{a: sorted(accepted) for a, accepted in query.items()} for query in self.queries]
-        return compile_values(self.sizes, queries, self.weights)
 
     def workload(self) -> Workload:
         """The same over a domain of names and of numbers, each weight being so many units of cost."""
@@ -114,22 +97,10 @@ def random_wide(
         for attribute, size in enumerate(sizes):
             if draw.random() < density:
                 kind = SHAPES[draw.integers(4)] if shape == "mixed" else shape
-                query[attribute] = frozenset(_random_set(draw, size, kind))
+                values = random_set(draw, size, "share" if kind == "subset" else kind)
+                query[attribute] = frozenset(values.tolist())
         if contradictions and query and draw.random() < 0.05:
             query[next(iter(query))] = frozenset()
         queries.append(query)
     heaviest = int(draw.choice([1, 3, 1000, (2**62 - 1) // len(queries)]))
     return Wide(sizes, queries, draw.integers(1, heaviest + 1, len(queries)).tolist())
-
-
-def _random_set(draw: np.random.Generator, size: int, shape: str) -> list[int]:
-    if shape == "point":
-        return [int(draw.integers(size))]
-    if shape == "interval":
-        low, high = sorted(draw.integers(size, size=2).tolist())
-        return list(range(low, high + 1))
-    if shape == "nested":
-        length = 1 << int(draw.integers(size.bit_length()))
-        low = int(draw.integers(size)) // length * length
-        return list(range(low, min(low + length, size)))
-    return np.flatnonzero(draw.random(size) < draw.uniform(0.05, 0.9)).tolist() or [int(draw.integers(size))]
