@@ -12,15 +12,6 @@ from parcomp.samples import paper_example
 KEYS = ["measure", "loss", "sequential", "saved", "exact", "neighbours"]
 
 
-@pytest.fixture
-def paper(tmp_path):
-    """The paper's example as files."""
-    workload = paper_example()
-    workload.domain.save(tmp_path / "domain.json")
-    workload.save(tmp_path / "six.jsonl")
-    return tmp_path
-
-
 def run(paper, *options, workload="six.jsonl"):
     return main(["loss", "--domain", str(paper / "domain.json"), str(paper / workload), *options])
 

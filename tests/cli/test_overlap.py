@@ -10,18 +10,8 @@ import pytest
 
 import parcomp as pc
 from parcomp.cli import main
-from parcomp.samples import paper_example
 
 KEYS = ["workload", "queries", "method", "lower", "upper", "exact", "total", "gain", "witness", "members", "seconds"]
-
-
-@pytest.fixture
-def paper(tmp_path):
-    """The paper's example as files."""
-    workload = paper_example()
-    workload.domain.save(tmp_path / "domain.json")
-    workload.save(tmp_path / "six.jsonl")
-    return tmp_path
 
 
 @pytest.mark.parametrize("method", ["auto", "exact", "clique", "chromatic", "brute-force"])

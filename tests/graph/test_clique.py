@@ -44,13 +44,18 @@ def without_root_bounds(monkeypatch):
         monkeypatch.setattr(clique, name, loose)
 
 
+def with_branching_alone(monkeypatch):
+    """Without a good start from either side."""
+    without_local_search(monkeypatch)
+    without_root_bounds(monkeypatch)
+
+
 @pytest.mark.parametrize("heaviest", [1, 3, 1000])
 @pytest.mark.parametrize("helped", [True, False])
 def test_thousands_of_small_graphs(heaviest, helped, monkeypatch):
     """On random graphs the weight is that of brute force, with and without a good start."""
     if not helped:
-        without_local_search(monkeypatch)
-        without_root_bounds(monkeypatch)
+        with_branching_alone(monkeypatch)
     draw = np.random.default_rng(heaviest)
     for _ in range(700):
         graph = random_graph(draw, int(draw.integers(1, 11)), draw.random(), heaviest)
@@ -63,8 +68,7 @@ def test_thousands_of_small_graphs(heaviest, helped, monkeypatch):
 @pytest.mark.parametrize("heaviest", [1, 2, 50])
 def test_branching_alone_against_networkx(heaviest, monkeypatch):
     """On graphs of several words, dense and sparse, branching from the poorest start agrees with networkx."""
-    without_local_search(monkeypatch)
-    without_root_bounds(monkeypatch)
+    with_branching_alone(monkeypatch)
     draw = np.random.default_rng(17 + heaviest)
     for _ in range(60):
         graph = random_graph(draw, int(draw.integers(20, 100)), draw.choice([0.1, 0.3, 0.5, 0.7]), heaviest)
@@ -79,8 +83,7 @@ def test_branching_alone_against_networkx(heaviest, monkeypatch):
 def test_wide_workloads_where_cliques_overlap(shape, helped, monkeypatch):
     """65 to 300 queries, weights up to 2**62 in all: by the Helly property ω is the maximum overlap, which is known."""
     if not helped:
-        without_local_search(monkeypatch)
-        without_root_bounds(monkeypatch)
+        with_branching_alone(monkeypatch)
     draw = np.random.default_rng(len(shape))
     for _ in range(6):
         wide = random_wide(draw, shape)
@@ -93,8 +96,7 @@ def test_wide_workloads_where_cliques_overlap(shape, helped, monkeypatch):
 @pytest.mark.parametrize("heaviest", [1, 30])
 def test_several_words_against_networkx(heaviest, monkeypatch):
     """Sparse graphs of 129 to 300 vertices, by branching from the poorest start."""
-    without_local_search(monkeypatch)
-    without_root_bounds(monkeypatch)
+    with_branching_alone(monkeypatch)
     draw = np.random.default_rng(heaviest)
     for _ in range(6):
         graph = random_graph(draw, int(draw.integers(129, 301)), draw.choice([0.05, 0.15, 0.25]), heaviest)
@@ -138,8 +140,7 @@ def test_interrupted_brackets_are_sound(heaviest, monkeypatch):
 @pytest.mark.parametrize("heaviest", [1, 9])
 def test_tails_bound_the_branches_to_come(heaviest, monkeypatch):
     """What a stopped search adds for its open branches is at least the heaviest clique among them."""
-    without_local_search(monkeypatch)
-    without_root_bounds(monkeypatch)
+    with_branching_alone(monkeypatch)
     draw = np.random.default_rng(heaviest)
     looked_at = 0
     for _ in range(60):
@@ -210,8 +211,7 @@ def test_weighted_multipartite():
 def test_multipartite_graphs_of_several_words(heaviest, helped, monkeypatch):
     """Parts that are strewn over 260 to 300 vertices: dense graphs, of which branching has to look at every word."""
     if not helped:
-        without_local_search(monkeypatch)
-        without_root_bounds(monkeypatch)
+        with_branching_alone(monkeypatch)
     draw = np.random.default_rng(heaviest)
     for _ in range(5):
         part = draw.integers(0, 120, int(draw.integers(260, 301)))
