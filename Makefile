@@ -13,11 +13,11 @@ WORKERS ?= 2
 # Which mutants to try, by their names: MUTANTS='sql-*'.
 MUTANTS ?= *
 # Directories with Python code to format and lint; those that hold none yet are skipped by ruff.
-CODE := src tests benchmarks experiments
+CODE := src tests benchmarks experiments docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test soak java check mutants bench docs lock clean
+.PHONY: help setup demo test soak java check mutants bench api docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,9 @@ mutants: $(STAMP) ## put faults into the source, one by one, and see that tests 
 
 bench: $(STAMP) ## measure against the paper's method
 	@$(BIN)/python -m benchmarks
+
+api: $(STAMP) ## write docs/api.md from the docstrings of what is exported
+	@$(BIN)/python docs/api.py
 
 docs: $(STAMP) ## build the documentation into build/docs
 	@$(BIN)/mkdocs build --strict --quiet

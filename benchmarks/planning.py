@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
 from experiments import workloads
 from parcomp import Workload
-from parcomp.planning.plan import Plan, plan
+from parcomp.planning import Plan, plan
 
 __all__ = ["plan_noise", "plan_shapes"]
 
@@ -33,7 +33,7 @@ def _warm_up() -> None:
         workloads.uniform_workload(40, 30, 2, 0),
         workloads.points(100, 10, 5, 0),
     ):
-        plan(workload, 1, time_limit=5.0)
+        plan(workload, budget=1, time_limit=5.0)
 
 
 @benchmark("plan-noise")
@@ -48,7 +48,7 @@ def plan_noise(settings: Settings) -> Iterator[Row]:
             for seed in range(sets):
                 workload = workloads.census_sample(t, seed)
                 answer, timing = timed(plan, workload, 1, measure)
-                same = plan(workload, 1, measure, "uniform")
+                same = plan(workload, measure, 1, "uniform")
                 uniform.append(_mean_scale(same, measure))
                 planned.append(_mean_scale(answer, measure))
                 seconds.append(timing.seconds)
@@ -84,7 +84,7 @@ def plan_shapes(settings: Settings) -> Iterator[Row]:
     ]
     for name, workload in cases[: 4 if settings.quick else None]:
         for measure, (noise, _) in _SCALES.items():
-            answer, timing = timed(lambda w=workload, kind=measure: plan(w, 1, kind, time_limit=limit))
+            answer, timing = timed(lambda w=workload, kind=measure: plan(w, kind, 1, time_limit=limit))
             figures = {
                 "mean error": answer.mean_error,
                 "uniform's": answer.uniform_mean_error,

@@ -18,12 +18,13 @@ from experiments import _subset_kernels as kernels
 from parcomp import Cost, Domain, Integer, Workload
 from parcomp.costs import COST_KINDS
 from parcomp.model.predicate import Predicate
+from parcomp.model.predicate_table import PredicateTable
 
 __all__ = ["GeneratedPredicates", "huge_uniform_workload"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GeneratedPredicates:
+class GeneratedPredicates(PredicateTable):
     """A predicate table: number ``n`` is a random set of ``counts[n]`` of the ``sizes[n]`` values of its attribute."""
 
     attributes: npt.NDArray[np.int32]

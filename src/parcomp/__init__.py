@@ -13,25 +13,23 @@ satisfies.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from parcomp.costs import Cost
-from parcomp.errors import ParcompError
-from parcomp.model.attribute import Binned, Categorical, Integer
-from parcomp.model.domain import Domain
-from parcomp.model.notation import between
-from parcomp.model.query import Query
-from parcomp.model.workload import Workload
-from parcomp.model.workload_file import register_workload_format
+from parcomp import errors
+from parcomp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from parcomp.certificate import verify
+    from parcomp.costs import Cost
     from parcomp.custodian import Custodian
+    from parcomp.errors import ParcompError
     from parcomp.graph import chromatic_number, clique_number
+    from parcomp.model import Binned, Categorical, Domain, Integer, Query, Workload, between
     from parcomp.overlap import max_overlap
-    from parcomp.planning.plan import plan
-    from parcomp.privacy.loss import privacy_loss
+    from parcomp.planning import plan
+    from parcomp.privacy import Neighbours, privacy_loss
+
+    __version__: str
 
 __all__ = [
     "Binned",
@@ -40,37 +38,40 @@ __all__ = [
     "Custodian",
     "Domain",
     "Integer",
+    "Neighbours",
     "ParcompError",
     "Query",
     "Workload",
+    "__version__",
     "between",
     "chromatic_number",
     "clique_number",
+    "errors",
     "max_overlap",
     "plan",
     "privacy_loss",
     "verify",
 ]
 
-# These pull in numba, and the custodian databases, which take longer to import than most workloads take to solve.
-_LAZY = {
-    "Custodian": "parcomp.custodian",
-    "chromatic_number": "parcomp.graph",
-    "clique_number": "parcomp.graph",
-    "max_overlap": "parcomp.overlap",
-    "plan": "parcomp.planning.plan",
-    "privacy_loss": "parcomp.privacy.loss",
-    "verify": "parcomp.certificate",
-}
-
-register_workload_format(".sql", "parcomp.sql.workload_file:load_sql_workload")
+_, _export, __dir__ = lazy_exports(
+    __name__,
+    {
+        "certificate": "verify",
+        "costs": "Cost",
+        "custodian": "Custodian",
+        "errors": "ParcompError",
+        "graph": "chromatic_number clique_number",
+        "model": "Binned Categorical Domain Integer Query Workload between",
+        "overlap": "max_overlap",
+        "planning": "plan",
+        "privacy": "Neighbours privacy_loss",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  few ask, and it reads files
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+        return version("parcomp")
+    return _export(name)

@@ -34,6 +34,7 @@ __all__ = [
     "cost_up",
     "float_down",
     "float_up",
+    "square_up",
 ]
 
 UNITS_PER_ONE: Final = 10**9
@@ -53,10 +54,7 @@ def cost_up(amount: Amount) -> int:
     >>> cost_up("0.1"), cost_up(0.1), cost_up(Decimal("0.1000000001"))
     (100000000, 100000000, 100000001)
     """
-    exact = _decimal(amount, "cost")
-    if exact <= 0:
-        raise CostError(f"a cost must be above 0, not {shown(amount)}")
-    return _units(exact, amount, ROUND_CEILING)
+    return _units(amount, "cost", ROUND_CEILING)
 
 
 def budget_down(amount: Amount) -> int:
@@ -65,10 +63,16 @@ def budget_down(amount: Amount) -> int:
     >>> budget_down("1.0000000009")
     1000000000
     """
-    exact = _decimal(amount, "budget")
-    if exact <= 0:
-        raise CostError(f"a budget must be above 0, not {shown(amount)}")
-    return _units(exact, amount, ROUND_FLOOR)
+    return _units(amount, "budget", ROUND_FLOOR)
+
+
+def square_up(units: int) -> int:
+    """The units of a squared amount, rounded up: what a μ costs where μ² adds up.
+
+    >>> square_up(500_000_000), square_up(1)
+    (250000000, 1)
+    """
+    return -(-units * units // UNITS_PER_ONE)
 
 
 def amount_of(units: int) -> int | float:
@@ -177,7 +181,10 @@ def _decimal(amount: Amount, what: str) -> Decimal:
     return exact
 
 
-def _units(exact: Decimal, amount: Amount, rounding: str) -> int:
+def _units(amount: Amount, what: str, rounding: str) -> int:
+    exact = _decimal(amount, what)
+    if exact <= 0:
+        raise CostError(f"a {what} must be above 0, not {shown(amount)}")
     # The size is judged by the exponent first: 1e999999999 must not be expanded to digits.
     if exact.adjusted() >= 10:
         raise CostError(f"{shown(amount)} is too large; at most {MAX_UNITS // UNITS_PER_ONE}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 __all__ = [
+    "ArgumentError",
     "CertificateError",
     "CostError",
     "DataError",
@@ -33,6 +34,10 @@ __all__ = [
 
 class ParcompError(Exception):
     """The root of all errors that Parcomp raises on purpose."""
+
+
+class ArgumentError(ParcompError, ValueError):
+    """An argument is none of its choices, or out of its range."""
 
 
 class DomainError(ParcompError, ValueError):

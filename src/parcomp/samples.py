@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.model.attribute import Binned, Categorical
-from parcomp.model.domain import Domain
-from parcomp.model.notation import between
-from parcomp.model.workload import Workload
+from parcomp.model import Binned, Categorical, Domain, Workload, between
 
 __all__ = ["census_choices", "census_domain", "census_sample", "census_table", "paper_example"]
 

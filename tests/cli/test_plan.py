@@ -1,10 +1,13 @@
 """``parcomp plan`` as people and programs use it."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+import parcomp as pc
 from parcomp.cli import main
 from parcomp.samples import census_sample, paper_example
 
@@ -89,3 +92,25 @@ def test_costs_of_another_measure_are_refused(paper, capsys):
     assert main([*paper[:-1], path, "--measure", "pure", "--budget", "1"]) == 2
     assert "costs in mu; a plan under pure is in epsilon" in capsys.readouterr().err
     assert main([*paper[:-1], path, "--measure", "gdp", "--budget", "1", "--json"]) == 0
+
+
+def test_an_interrupted_plan_exits_130_with_a_line(tmp_path):
+    """In the middle of the work, whatever the kernels are at."""
+    generator = np.random.default_rng(1)
+    domain = pc.Domain({f"a{i}": pc.Integer(0, 11) for i in range(10)})
+    queries = [
+        domain.query({f"a{a}": generator.choice(12, 6, replace=False).tolist() for a in generator.choice(10, 4, False)})
+        for _ in range(500)
+    ]
+    domain.save(tmp_path / "domain.json")
+    pc.Workload(domain, queries).save(tmp_path / "hard.jsonl")
+    script = (
+        "import os, signal, sys, threading\n"
+        "threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "from parcomp.cli import main\n"
+        "sys.exit(main('plan --domain domain.json hard.jsonl --measure pure --budget 1 --time-limit 90'.split()))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=80
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "parcomp: interrupted\n")

@@ -10,7 +10,7 @@ import pytest
 
 from parcomp.custodian.request import Costs, read_request
 from parcomp.errors import CostError, IdempotencyError, RefusedError
-from parcomp.planning.expected_error import expected_errors
+from parcomp.planning import expected_errors
 from parcomp.privacy.measures import MEASURES
 from tests.custodians import load_settings, open_custodian
 

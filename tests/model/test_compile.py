@@ -11,7 +11,7 @@ from hypothesis import given
 
 from parcomp.bits import pack_bits
 from parcomp.costs import Cost
-from parcomp.errors import SizeError, WorkloadError
+from parcomp.errors import CostError, SizeError
 from parcomp.model import compile as compile_module
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.compile import Compilation, compile_workload
@@ -185,7 +185,7 @@ def test_queries_over_every_row_are_kept_without_masks() -> None:
 def test_weights_that_do_not_add_up_in_64_bits_are_an_error() -> None:
     domain = Domain({"a": Integer(0, 9)})
     large = [Cost("weight", 2**61), Cost("weight", 2**61 + 1)]
-    with pytest.raises(WorkloadError, match="64 bits"):
+    with pytest.raises(CostError, match="64 bits"):
         compile_workload(Workload(domain, [domain.query(a=1)] * 2, large))
 
 

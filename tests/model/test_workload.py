@@ -190,7 +190,7 @@ def test_mu_adds_up_in_squares_that_are_rounded_up(units: list[int]) -> None:
 
 
 def test_the_square_of_a_mu_must_be_bookable() -> None:
-    with pytest.raises(WorkloadError, match="square"):
+    with pytest.raises(CostError, match="square"):
         _ = Workload(PEOPLE, [PEOPLE.query()], [Cost.of("mu", 10**6)]).total
 
 

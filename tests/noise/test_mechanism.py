@@ -14,7 +14,7 @@ from scipy.special import ndtri_exp
 from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
 from parcomp.errors import CostError, ParcompError
 from parcomp.noise.mechanism import LARGEST_SCALE, LARGEST_VALUE, SMALLEST_SCALE, Mechanism, mechanism_for
-from parcomp.planning.expected_error import expected_errors
+from parcomp.planning import expected_errors
 from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP
 from tests.noise.exact import probabilities, rest_of_gaussian
 

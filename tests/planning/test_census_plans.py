@@ -11,8 +11,7 @@ from scipy import optimize
 
 from experiments.workloads import boxes, census_sample, points, uniform_workload
 from parcomp.overlap.maximum import max_overlap
-from parcomp.planning import cutting_planes
-from parcomp.planning.plan import plan
+from parcomp.planning import cutting_planes, plan
 
 SEEDS = range(30)
 
@@ -46,7 +45,7 @@ def test_thirty_samples_of_a_thousand(measure, goal):
     ratios = []
     for seed in SEEDS:
         workload = sample(1_000, seed)
-        answer = plan(workload, 1, measure)
+        answer = plan(workload, measure, 1)
         covered = cells(workload)
         assert (covered @ answer.units).max() <= answer.loss_units <= answer.budget_units
         gamma = covered.sum(axis=1).max()
@@ -66,7 +65,7 @@ def test_within_a_hundredth_of_a_general_convex_solver(t, measure):
     error = cvxpy.inv_pos(cost) if measure == "pure" else cvxpy.power(cost, -0.5)
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(error) / t), [covered @ cost <= 1])
     optimum = problem.solve(solver="CLARABEL")
-    answer = plan(workload, 1, measure)
+    answer = plan(workload, measure, 1)
     power = -1.0 if measure == "pure" else -0.5
     assert float(np.mean((answer.units / answer.budget_units) ** power)) <= 1.0005 * optimum
 
@@ -75,7 +74,7 @@ def test_max_plan_against_linear_programs():
     """Each level of progressive filling, by a linear program: the least cost of all that are not yet settled."""
     workload = sample(60, 5)
     covered = cells(workload).astype(float)
-    answer = plan(workload, 1, "pure", "max")
+    answer = plan(workload, "pure", 1, "max")
     settled = np.full(60, np.nan)
     while np.isnan(settled).any():
         rising = np.isnan(settled)
@@ -91,20 +90,20 @@ def test_max_plan_against_linear_programs():
 def test_two_thousand_queries():
     """A larger sample is no problem."""
     workload = sample(2_000, 0)
-    answer = plan(workload, "0.5", "gdp")
+    answer = plan(workload, "gdp", "0.5")
     assert (cells(workload) @ answer.units).max() <= answer.loss_units <= 250_000_000
     assert answer.seconds < 10
 
 
 def test_rows_join_the_pool_where_they_are_many(monkeypatch):
     """With a small pool at first, rows are found as they are needed, and the optimum is the same."""
-    whole = plan(sample(500, 2), 1)
+    whole = plan(sample(500, 2), budget=1)
     monkeypatch.setattr(cutting_planes, "_SMALL_POOL", 0)
-    grown = plan(sample(500, 2), 1)
+    grown = plan(sample(500, 2), budget=1)
     assert grown.rounds > 1
     assert grown.mean_error == pytest.approx(whole.mean_error, rel=1e-3)
     monkeypatch.setattr(cutting_planes, "_LARGE_POOL", 150)
-    assert plan(sample(500, 2), 1).mean_error == pytest.approx(whole.mean_error, rel=2e-3)
+    assert plan(sample(500, 2), budget=1).mean_error == pytest.approx(whole.mean_error, rel=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_rows_join_the_pool_where_they_are_many(monkeypatch):
 )
 def test_workloads_with_too_many_rows_to_write_out(workload):
     """The plan fits by an independent overlap, and is no worse than the uniform one."""
-    answer = plan(workload, 1, "zcdp", time_limit=4.0)
+    answer = plan(workload, "zcdp", 1, time_limit=4.0)
     overlap = max_overlap(answer.priced(), time_limit=2.0)
     assert overlap.lower * 1e9 <= answer.loss_units + 0.5
     assert answer.loss <= 1

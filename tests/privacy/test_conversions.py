@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcomp.errors import ParcompError
+from parcomp.errors import ArgumentError
 from parcomp.privacy import conversions as convert
 from tests.privacy import oracles
 
@@ -100,5 +100,5 @@ def test_nothing_disclosed_stays_nothing():
 )
 def test_bad_parameters_are_errors(call):
     """Each is told what is possible."""
-    with pytest.raises(ParcompError, match="must be"):
+    with pytest.raises(ArgumentError, match="must be"):
         call()

@@ -10,9 +10,9 @@ import pytest
 
 import parcomp as pc
 from parcomp.errors import WorkloadError
-from parcomp.privacy import f_gamma as module
+from parcomp.privacy import f_gamma
+from parcomp.privacy import workload_tradeoff as module
 from parcomp.privacy.composition import tensor
-from parcomp.privacy.f_gamma import f_gamma
 from parcomp.privacy.tradeoff import IDENTITY, ApproximateDP, DiscreteGaussian, Gaussian, Laplace
 from parcomp.samples import census_sample, paper_example
 from tests.privacy import oracles

@@ -11,12 +11,11 @@ import pytest
 
 import parcomp as pc
 from experiments.workloads import uniform_workload
-from parcomp.errors import ParcompError, WorkloadError
-from parcomp.privacy import renyi
+from parcomp.errors import ArgumentError, CostError, WorkloadError
+from parcomp.privacy import f_gamma, renyi
 from parcomp.privacy.approximate import approximate_loss
 from parcomp.privacy.clt import central_limit
 from parcomp.privacy.conversions import pure_to_renyi, renyi_epsilon
-from parcomp.privacy.f_gamma import f_gamma
 from parcomp.privacy.loss import privacy_loss
 from parcomp.privacy.measures import MEASURES
 from parcomp.privacy.renyi import ORDERS, renyi_loss
@@ -174,9 +173,9 @@ def test_empty_and_contradictory_workloads_cost_nothing():
 
 def test_measures_with_more_than_one_number_are_pointed_to():
     """The message names the function to use."""
-    with pytest.raises(ParcompError, match="renyi_loss"):
+    with pytest.raises(ArgumentError, match="renyi_loss"):
         privacy_loss(paper_example(), "rdp")
-    with pytest.raises(ParcompError, match="approximate_loss"):
+    with pytest.raises(ArgumentError, match="approximate_loss"):
         privacy_loss(paper_example(), "approx")
     with pytest.raises(WorkloadError, match="mu cannot be booked under pure"):
         privacy_loss(with_cost(paper_example(), "mu", 1), "pure")
@@ -233,9 +232,9 @@ def test_renyi_rejects_what_it_cannot_use():
     with pytest.raises(WorkloadError, match="weight says nothing"):
         renyi_loss(paper_example())
     workload = with_cost(paper_example(), "rho", 1)
-    with pytest.raises(ParcompError, match="orders must be above 1"):
+    with pytest.raises(ArgumentError, match="orders must be above 1"):
         renyi_loss(workload, orders=[1.0])
-    with pytest.raises(ParcompError, match="delta must be"):
+    with pytest.raises(ArgumentError, match="delta must be"):
         renyi_loss(workload, 0)
 
 
@@ -247,11 +246,11 @@ def test_approximate_by_basic_composition():
     assert (answer.epsilon, answer.delta, answer.exact) == (0.3, 1e-5, True)
     assert (answer.sequential_epsilon, answer.sequential_delta) == (0.6, 1.4e-5)
     assert approximate_loss(workload, 1e-6, "replace-one").delta == 6e-6
-    with pytest.raises(ParcompError, match="below one unit"):
+    with pytest.raises(CostError, match="below one unit"):
         approximate_loss(workload, 1e-12)
     with pytest.raises(WorkloadError, match="2 deltas for 6 queries"):
         approximate_loss(workload, [0.1, 0.1])
-    with pytest.raises(ParcompError, match="one row per person"):
+    with pytest.raises(ArgumentError, match="one row per person"):
         approximate_loss(workload, 1e-6, rows_per_person=2)
 
 

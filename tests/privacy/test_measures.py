@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parcomp as pc
-from parcomp.errors import CostError, ParcompError, WorkloadError
+from parcomp.errors import ArgumentError, CostError, WorkloadError
 from parcomp.privacy.measures import (
     GDP,
     MEASURES,
     PURE,
     ZCDP,
-    check_neighbours,
+    Neighbours,
     check_rows_per_person,
     find_measure,
     workload_units,
@@ -137,18 +137,18 @@ def test_costs_of_another_measure_are_an_error(kinds, measure):
 
 def test_a_square_that_is_too_large_is_an_error():
     """Nothing wraps around."""
-    with pytest.raises(WorkloadError, match="too large"):
+    with pytest.raises(CostError, match="too large"):
         workload_units(workload(pc.Cost.of("mu", 4 * 10**9)), GDP)
 
 
 def test_unknown_names_are_listed():
     """Names of measures, neighbor relations and counts of rows are checked."""
-    with pytest.raises(ParcompError, match="pure, zcdp, gdp"):
+    with pytest.raises(ArgumentError, match="pure, zcdp, gdp"):
         find_measure("renyi")
-    with pytest.raises(ParcompError, match="add-remove and replace-one"):
-        check_neighbours("bounded")
+    with pytest.raises(ArgumentError, match="add-remove and replace-one"):
+        Neighbours("bounded")
     for rows in (0, -1, 1.5, True, "2", float("nan")):
-        with pytest.raises(ParcompError, match="rows per person"):
+        with pytest.raises(ArgumentError, match="rows per person"):
             check_rows_per_person(rows)
     assert check_rows_per_person(np.int64(3)) == 3
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri_exp
 
-from parcomp.errors import ParcompError
+from parcomp.errors import ArgumentError
 from parcomp.privacy.mechanisms import discrete_gaussian_mu, laplace_scale, sigma_for_mu, sigma_for_rho
 from parcomp.privacy.tradeoff import DiscreteGaussian, Gaussian
 
@@ -95,5 +95,5 @@ def test_scales_of_the_other_mechanisms():
 @pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, 1e3])
 def test_impossible_mu_is_an_error(mu):
     """The range is named."""
-    with pytest.raises(ParcompError, match="must be from"):
+    with pytest.raises(ArgumentError, match="must be from"):
         sigma_for_mu(mu)

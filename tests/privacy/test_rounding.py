@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from parcomp.errors import WorkloadError
+from parcomp.errors import CostError
+from parcomp.privacy import f_gamma
 from parcomp.privacy.approximate import approximate_loss
 from parcomp.privacy.atoms import Atoms
 from parcomp.privacy.clt import central_limit
@@ -26,7 +27,6 @@ from parcomp.privacy.conversions import (
     zcdp_epsilon,
     zcdp_to_renyi,
 )
-from parcomp.privacy.f_gamma import f_gamma
 from parcomp.privacy.loss import privacy_loss
 from parcomp.privacy.renyi import renyi_loss
 from parcomp.privacy.tradeoff import IDENTITY, ApproximateDP, Envelope, Gaussian, Laplace
@@ -216,7 +216,7 @@ def test_losses_of_workloads_above_the_digits_of_a_float():
 def test_the_central_limit_refuses_squares_that_do_not_fit():
     """A message instead of a number that wrapped around."""
     workload = pc.Workload(DOMAIN, [DOMAIN.query()]).with_costs(np.array([3 * 10**18]), "epsilon")
-    with pytest.raises(WorkloadError, match="too large to be added up"):
+    with pytest.raises(CostError, match="too large to be added up"):
         central_limit(workload)
 
 

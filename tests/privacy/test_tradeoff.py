@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from parcomp.errors import ParcompError
+from parcomp.errors import ArgumentError
 from parcomp.privacy.conversions import renyi_delta
 from parcomp.privacy.tradeoff import (
     IDENTITY,
@@ -159,5 +159,5 @@ def test_renyi_bounds_the_profile(f):
 )
 def test_bad_parameters_are_errors(call):
     """Each is told what is possible."""
-    with pytest.raises(ParcompError, match=r"must be|needs"):
+    with pytest.raises(ArgumentError, match=r"must be|needs"):
         call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,12 +13,10 @@ from typer.exceptions import TyperException
 from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.demo import demo
 from parcomp.cli.domain import domain
-from parcomp.cli.init import init
-from parcomp.cli.ledger import ledger
+from parcomp.cli.ledger import init, ledger
 from parcomp.cli.loss import loss
-from parcomp.cli.overlap import overlap
+from parcomp.cli.overlap import overlap, verify
 from parcomp.cli.plan import plan
-from parcomp.cli.verify import verify
 from parcomp.errors import LedgerWarning, ParcompError, RefusedError
 
 __all__ = ["app", "main"]
@@ -29,14 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(overlap)
-app.command()(verify)
-app.command()(loss)
-app.command()(plan)
-app.command()(init)
-app.command()(quote)
-app.command()(ask)
-app.command()(batch)
+for command in (overlap, verify, loss, plan, init, quote, ask, batch):
+    app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(domain, name="domain")
 app.command()(demo)
@@ -60,15 +53,19 @@ def main(argv: Sequence[str] | None = None) -> int:
                 for one in noted:
                     if issubclass(one.category, LedgerWarning):
                         print(f"parcomp: note: {one.message}", file=sys.stderr)
+        sys.stdout.flush()
     except (ParcompError, TyperException) as error:
         message = error.format_message() if isinstance(error, TyperException) else str(error)
         print(f"parcomp: {' '.join(message.split())}", file=sys.stderr)
         return 3 if isinstance(error, RefusedError) else 2
-    except (KeyboardInterrupt, typer.Abort):
-        print("parcomp: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has gone; there is nobody left to tell.
-        sys.stderr.close()
+    except (BrokenPipeError, SystemExit) as ended:
+        # Typer and rich end a program whose output nobody reads by exit code 1, and a shell's completion by others.
+        if isinstance(ended, SystemExit) and ended.code != 1:
+            raise
+        # What is still buffered must not fail as Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    # Typer makes an interrupt an exit code.
+    if result == 130:
+        print("parcomp: interrupted", file=sys.stderr)
     return result if isinstance(result, int) else 0

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
+import parcomp as pc
 from parcomp.cli.words import predicate_in_words
-from parcomp.model.query import Query
-from parcomp.samples import census_sample, paper_example
 
 __all__ = ["demo"]
 
@@ -18,20 +17,20 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Where the pictures and files go.")] = Path("out/demo"),
 ) -> None:
     """Show what overlap is on two workloads, and how a custodian spends a budget by it."""
-    from parcomp.cli.demo_session import run_session, write_census  # noqa: PLC0415  DuckDB is slow to import
-    from parcomp.cli.plot import save_query_graph  # noqa: PLC0415  numba is slow to import; --help must not wait for it
-    from parcomp.cli.render import print_overlap  # noqa: PLC0415  the same
-    from parcomp.graph.coloring import dsatur  # noqa: PLC0415  the same
-    from parcomp.graph.query_graph import build_query_graph  # noqa: PLC0415  the same
-    from parcomp.model.compile import compile_workload  # noqa: PLC0415  the same
-    from parcomp.overlap.maximum import max_overlap  # noqa: PLC0415  the same
+    from parcomp.cli.demo_session import run_session, write_census
+    from parcomp.cli.plot import save_query_graph
+    from parcomp.cli.render import print_overlap
+    from parcomp.graph.coloring import dsatur
+    from parcomp.graph.query_graph import build_query_graph
+    from parcomp.model.compile import compile_workload
+    from parcomp.samples import census_sample, paper_example
 
     out.mkdir(parents=True, exist_ok=True)
     for name, title, workload in (
         ("paper", "The paper's six queries", paper_example()),
         ("census", "80 queries on a census", census_sample(80, seed=1)),
     ):
-        answer = max_overlap(workload)
+        answer = pc.max_overlap(workload)
         print_overlap(title, answer)
         graph = build_query_graph(compile_workload(workload).compiled)
         position = {query_id: number for number, query_id in enumerate(workload.ids)}
@@ -53,5 +52,5 @@ def demo(
     print(f"  .venv/bin/parcomp overlap --domain {out}/census-domain.json {out}/census.jsonl")
 
 
-def _label(query: Query) -> str:
+def _label(query: pc.Query) -> str:
     return "\n".join(f"{name} {predicate_in_words(written)}" for name, written in query.where().items())

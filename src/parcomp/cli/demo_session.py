@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from parcomp.cli.answers import print_answer, print_answers, print_balance, print_quote
+from parcomp.cli.terminal import new_console
 from parcomp.custodian import Custodian
 from parcomp.errors import RefusedError
 from parcomp.samples import census_domain, census_table
@@ -73,22 +74,19 @@ def write_census(directory: Path) -> Path:
 
 def run_session(settings: Path) -> None:
     """Ask one by one, repeat, ask a batch, be refused, and look at the balance."""
-    console = Console(highlight=False)
     with Custodian.create(settings) as custodian:
-        console.print(Text(f"A custodian of {ROWS:,} synthetic people, with a budget of ε = 1", style="bold underline"))
+        console = new_console(f"A custodian of {ROWS:,} synthetic people, with a budget of ε = 1")
         women = "SELECT COUNT(*) FROM census WHERE gender = 'F'"
-        _say(console, "Anna asks for the women:", women)
-        print_answer(custodian.settings, custodian.ask(women, epsilon="0.3", analyst="anna"))
+        _ask(custodian, console, "Anna asks for the women:", women, "0.3", "anna")
         men = "SELECT COUNT(*) FROM census WHERE NOT gender = 'F'"
-        _say(console, "Then for the men. Nobody is both, so a quote says that this adds nothing:", men)
+        _say(console, "Nobody is both, so a quote for the men says that they add nothing:", men)
         print_quote(custodian.settings, custodian.quote(men, epsilon="0.3", analyst="anna"))
-        print_answer(custodian.settings, custodian.ask(men, epsilon="0.3", analyst="anna"))
+        _ask(custodian, console, "So she asks for the men:", men, "0.3", "anna")
         groups = "SELECT race, COUNT(*) FROM census GROUP BY race"
-        _say(console, "Ben asks for a table. Its groups are disjoint, so it is charged once:", groups)
-        print_answer(custodian.settings, custodian.ask(groups, epsilon="0.3", analyst="ben"))
+        about = "Ben asks for a table. Its groups are disjoint, so it is charged once:"
+        _ask(custodian, console, about, groups, "0.3", "ben")
         again = "SELECT COUNT(*) FROM census WHERE gender IN ('M')"
-        _say(console, "Ben asks what Anna asked, in other words:", again)
-        print_answer(custodian.settings, custodian.ask(again, epsilon="0.2", analyst="ben"))
+        _ask(custodian, console, "Ben asks what Anna asked, in other words:", again, "0.2", "ben")
         _say(console, "Ben sends a batch of five with ε = 0.3 for all; it is shared out for the least mean error:")
         _ask_batch(custodian, _BATCH, "0.3", "ben")
         everyone = "SELECT COUNT(*) FROM census WHERE income < 15000"
@@ -97,8 +95,14 @@ def run_session(settings: Path) -> None:
             custodian.ask(everyone, epsilon="0.4", analyst="anna")
         except RefusedError as refused:
             console.print(Text(f"refused, nothing charged: {refused}", style="red"))
-        console.print(Text("\nWhat all that cost, and what it would have cost one by one", style="bold underline"))
+        print()
+        new_console("What all that cost, and what it would have cost one by one")
         print_balance(custodian.settings, custodian.balance())
+
+
+def _ask(custodian: Custodian, console: Console, what: str, sql: str, epsilon: str, analyst: str) -> None:
+    _say(console, what, sql)
+    print_answer(custodian.settings, custodian.ask(sql, epsilon=epsilon, analyst=analyst))
 
 
 def _ask_batch(custodian: Custodian, statements: Sequence[str], budget: str, analyst: str) -> None:

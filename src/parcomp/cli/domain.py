@@ -43,7 +43,7 @@ def suggest(
     ] = False,
 ) -> None:
     """Draft a domain file from what is public: a schema, a codebook or the types of columns."""
-    from parcomp.data.suggest import suggest_domain  # noqa: PLC0415  Ibis is slow to import; --help must not wait for it
+    from parcomp.data.suggest import suggest_domain
 
     if from_data:
         print(
@@ -57,5 +57,4 @@ def suggest(
     if out is not None:
         draft.domain.save(out)
         return
-    attributes = {name: attribute.describe() for name, attribute in draft.domain.attributes.items()}
-    print(json.dumps({"name": draft.domain.name, "attributes": attributes}, ensure_ascii=False, indent=2))
+    print(json.dumps(draft.domain.describe(), ensure_ascii=False, indent=2))

@@ -1,27 +1,25 @@
-"""Answers as people read them."""
+"""Overlaps and losses as people read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.overlap import MaximumOverlap
+from parcomp.privacy import PrivacyLoss
 
-__all__ = ["print_overlap"]
+__all__ = ["print_loss", "print_overlap"]
 
 _SHOWN = 12
 """How many members or attributes are listed before the rest is only counted."""
 
+_BAR = 48
+"""Characters of the longest bar."""
+
 
 def print_overlap(title: str, answer: MaximumOverlap) -> None:
     """Print the bracket, the saving, the witness row and the members."""
-    console = Console(highlight=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    table = plain_table("", "", names=True)
     bracket = f"{answer.upper:,}" if answer.exact else f"between {answer.lower:,} and {answer.upper:,}"
     quality = "exact" if answer.exact else "proven bracket; privacy is charged by the upper end"
     table.add_row("maximum overlap", f"{bracket}  ({quality})")
@@ -31,8 +29,23 @@ def print_overlap(title: str, answer: MaximumOverlap) -> None:
     table.add_row("its members", _listed([str(member) for member in answer.members]))
     table.add_row("how", "\n".join(_first(answer.explanation)) or "nothing to do")
     table.add_row("method", f"{answer.method}, {answer.seconds:.3f} s")
-    console.print(Text(title, style="bold underline"))
-    console.print(table)
+    new_console(title).print(table)
+
+
+def print_loss(title: str, answer: PrivacyLoss, symbol: str) -> None:
+    """Print the loss beside the sequential one, and the guarantee."""
+    chart = plain_table("", "", "", names=True)
+    for name, value, style in (("sequential", answer.sequential, "red"), ("by overlap", answer.loss, "green")):
+        chart.add_row(name, f"{symbol} = {value:,.6g}", bar(value, answer.sequential, _BAR, style))
+    console = new_console(title)
+    console.print(chart)
+    console.print(f"saved {answer.saved:.1%} of the loss of {answer.queries:,} queries in {answer.seconds:.2f} s")
+    quality = (
+        "the overlap is exact"
+        if answer.exact
+        else f"the overlap is bracketed; the loss by it is at least {answer.lower:,.6g}"
+    )
+    console.print(f"guarantee: {answer.guarantee}; {quality}")
 
 
 def _first(lines: Sequence[str]) -> list[str]:

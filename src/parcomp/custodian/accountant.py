@@ -58,7 +58,7 @@ class Account:
     def __init__(self, domain: Domain, limit: int, neighbours: Neighbours, budget: int | None = None) -> None:
         """``limit`` is what may be spent from here on, ``budget`` what may have been spent before."""
         self.limit = limit
-        self._replacing = neighbours == "replace-one"
+        self._replacing = neighbours == Neighbours.REPLACE_ONE
         # γ never exceeds the sum of all costs, so it is within the budget whichever bound an expense was admitted by.
         self._live = LiveOverlap(domain, limit if budget is None else budget)
         self._replaced = [0]

@@ -18,6 +18,7 @@ from parcomp.ledger.binding import Binding
 from parcomp.ledger.charge import Charge, chain_problems
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
+from parcomp.privacy import Neighbours
 
 __all__ = ["Books", "Bought", "Decision"]
 
@@ -65,7 +66,7 @@ class Books:
             for analyst, quota in settings.quotas.items()
             if quota is not None
         }
-        self._replacing = settings.neighbours == "replace-one"
+        self._replacing = settings.neighbours == Neighbours.REPLACE_ONE
         self._entered: list[Bought] = []
         self._start = binding.digest
         self._by_digest: dict[str, Bought] = {}

@@ -19,6 +19,7 @@ from parcomp.model.attribute import Value
 from parcomp.model.statement import Aggregate, Statement
 from parcomp.noise.mechanism import Mechanism, mechanism_for
 from parcomp.noise.sampler import add_noise
+from parcomp.privacy import Neighbours
 
 __all__ = ["Release"]
 
@@ -108,7 +109,7 @@ class Release:
 
 def _sensitivity(settings: Settings, aggregate: Aggregate) -> int:
     """The most by which one row more or less, or one in the place of another, moves the number."""
-    if settings.neighbours == "replace-one":
+    if settings.neighbours == Neighbours.REPLACE_ONE:
         return max(aggregate.sensitivity, aggregate.spread)
     return aggregate.sensitivity
 

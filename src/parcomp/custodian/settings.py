@@ -40,7 +40,7 @@ from parcomp.errors import CostError, DomainError, FileError, ParcompError, show
 from parcomp.ledger.binding import Binding
 from parcomp.model.domain import Domain
 from parcomp.model.keyed_file import KeyedFile
-from parcomp.privacy.measures import Measure, Neighbours, check_neighbours, check_rows_per_person, find_measure
+from parcomp.privacy.measures import Measure, Neighbours, check_rows_per_person, find_measure
 
 __all__ = ["Settings"]
 
@@ -75,7 +75,7 @@ class Settings:
     budget_units: int
     ledger: str
     table: str | None = None
-    neighbours: Neighbours = "add-remove"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
     rows_per_person: int = 1
     quotas: Mapping[str, int | None] = field(default_factory=dict)
     mark: str | None = None
@@ -95,7 +95,7 @@ class Settings:
             self.domain,
             self.measure,
             self.budget_units,
-            self.neighbours,
+            str(self.neighbours),
             self.rows_per_person,
             self._bound_source,
         )
@@ -153,9 +153,7 @@ class _Reader:
             domain=self._domain(dataset),
             measure=measure,
             budget_units=budget,
-            neighbours=self._checked(
-                check_neighbours, privacy.get("neighbours", "add-remove"), "privacy", "neighbours"
-            ),
+            neighbours=self._checked(Neighbours, privacy.get("neighbours", "add-remove"), "privacy", "neighbours"),
             rows_per_person=rows,
             ledger=self._ledger(sections["ledger"]),
             mark=self._mark(sections["ledger"]),

@@ -33,8 +33,8 @@ from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError, shown
 from parcomp.model.statement import Statement
 from parcomp.model.workload import Workload
-from parcomp.planning.expected_error import error_exponent, expected_errors
-from parcomp.planning.plan import plan_units
+from parcomp.planning import error_exponent, expected_errors, plan
+from parcomp.privacy import Neighbours
 
 __all__ = ["share_out"]
 
@@ -85,13 +85,14 @@ def _plans(
     settings: Settings, shared: Sequence[tuple[Statement, int]], row_budget: int, reasons: list[str]
 ) -> Iterator[list[int]]:
     """The costs of each plan that gives every statement a unit at least; ``reasons`` says why another one does not."""
-    replacing = settings.neighbours == "replace-one"
+    replacing = settings.neighbours == Neighbours.REPLACE_ONE
     overlap_budget = row_budget // 2 if replacing else row_budget
     if overlap_budget:
         workload = Workload(settings.domain, [one.query for one, _ in shared])
         importance = [float(count) for _, count in shared]
         try:
-            yield plan_units(workload, overlap_budget, settings.measure, importance=importance).units.tolist()
+            shared_out = plan(workload, settings.measure.name, budget_units=overlap_budget, importance=importance)
+            yield shared_out.units.tolist()
         except CostError as error:
             reasons.append(str(error))
     if replacing:

@@ -34,7 +34,7 @@ from parcomp.model.text_file import parse_json
 from parcomp.model.workload import Workload
 from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
 from parcomp.privacy.loss import neighbor_units
-from parcomp.privacy.measures import check_neighbours, find_measure
+from parcomp.privacy.measures import Neighbours, find_measure
 
 __all__ = ["Audit", "audit"]
 
@@ -206,7 +206,7 @@ def _upper_problems(expenses: Sequence[_Expense]) -> list[str]:
 
 def _sequential(expenses: Sequence[_Expense], binding: Binding) -> int:
     """What the charges cost one row without regard to overlap, a charge that covers nothing as much as any other."""
-    replacing = binding.neighbours == "replace-one"
+    replacing = binding.neighbours == Neighbours.REPLACE_ONE
     return sum(max(one.replaced, one.charge.units) if replacing else one.charge.units for one in expenses)
 
 
@@ -227,7 +227,7 @@ class _Accountant:
         self._expenses = expenses
         self._budget = binding.budget_units
         self._measure = find_measure(binding.measure)
-        self._neighbours = check_neighbours(binding.neighbours)
+        self._neighbours = Neighbours(binding.neighbours)
         self._rows = binding.rows_per_person
         self._domain = domain
         self._replaced = sum(expense.replaced for expense in expenses)

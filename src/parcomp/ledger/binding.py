@@ -23,7 +23,7 @@ from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, ParcompError, shown
 from parcomp.ledger.charge import check_text, record
 from parcomp.model.domain import Domain
-from parcomp.privacy.measures import Measure, check_neighbours, check_rows_per_person, find_measure
+from parcomp.privacy.measures import Measure, Neighbours, check_rows_per_person, find_measure
 
 __all__ = ["Binding", "dataset_identity", "domain_text"]
 
@@ -52,7 +52,7 @@ class Binding:
             check_text(getattr(self, name), name)
         try:
             find_measure(self.measure)
-            check_neighbours(self.neighbours)
+            Neighbours(self.neighbours)
             check_rows_per_person(self.rows_per_person)
         except LedgerError:
             raise

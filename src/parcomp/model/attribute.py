@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -27,39 +28,68 @@ Value: TypeAlias = str | int | bool | float | None
 Number: TypeAlias = int | float | Decimal
 
 
-class Attribute(Protocol):
-    """What the model asks of an attribute."""
+class Attribute(ABC):
+    """A finite set of values, and null where the attribute is ``nullable``."""
+
+    __slots__ = ()
+    nullable: bool
+    range_end: ClassVar[str] = "to"
+    """The key of a range's upper end in files: ``to`` (included) or ``below`` (not included)."""
 
     @property
-    def nullable(self) -> bool:
-        """Whether null is one of the values."""
+    @abstractmethod
+    def null(self) -> int:
+        """The number of values without null, and so the code of null."""
+
+    @abstractmethod
+    def run(self, low: object, high: object) -> tuple[int, int]:
+        """The codes ``start … stop-1`` of the values from ``low`` to ``high``."""
+
+    @abstractmethod
+    def edge(self, code: int) -> Value:
+        """What a range in a file calls the upper end of a run that stops before ``code``."""
+
+    @abstractmethod
+    def _code(self, value: object) -> int | None: ...
+
+    @abstractmethod
+    def _value(self, code: int) -> Value: ...
+
+    @abstractmethod
+    def _fields(self) -> dict[str, object]: ...
 
     @property
     def size(self) -> int:
         """The number of values, null included."""
-
-    @property
-    def range_end(self) -> str:
-        """The key of a range's upper end in files: ``to`` (included) or ``below`` (not included)."""
+        return self.null + self.nullable
 
     def code(self, value: object) -> int | None:
         """The code of a value; None for one of the right type that the attribute does not have."""
-
-    def run(self, low: object, high: object) -> tuple[int, int]:
-        """The codes ``start … stop-1`` of the values from ``low`` to ``high``."""
+        if value is not None:
+            return self._code(value)
+        if not self.nullable:
+            raise PredicateError("null is not a value of this attribute; it would be with nullable = true")
+        return self.null
 
     def value(self, code: int) -> Value:
-        """The value with this code."""
-
-    def edge(self, code: int) -> Value:
-        """What a range in a file calls the upper end of a run that stops before ``code``."""
+        """The value with this code; a bin is named by its lower edge."""
+        return None if code == self.null else self._value(code)
 
     def describe(self) -> dict[str, object]:
         """The attribute as it stands in a domain file."""
+        return self._fields() | ({"nullable": True} if self.nullable else {})
+
+    def _check(self) -> None:
+        if not isinstance(self.nullable, bool):
+            raise DomainError(f"nullable must be true or false, not {shown(self.nullable)}", field="nullable")
+        if self.null > _MAX_SIZE:
+            raise DomainError(
+                f"an attribute may have at most {_MAX_SIZE} values, not {shown(self.null)}; use fewer, wider bins"
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(Attribute):
     """Named values in a fixed order: strings, integers or booleans.
 
     >>> Categorical(["F", "M"]).code("M")
@@ -71,7 +101,6 @@ class Categorical:
     # Compared, since the values alone do not tell 1 from true.
     _codes: Mapping[tuple[type, object], int] = field(init=False, repr=False)
     _types: frozenset[type] = field(init=False, repr=False, compare=False)
-    range_end: ClassVar[str] = "to"
 
     def __post_init__(self) -> None:
         if isinstance(self.values, (str, bytes)) or not isinstance(self.values, Sequence):
@@ -91,20 +120,22 @@ class Categorical:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "_codes", codes)
         object.__setattr__(self, "_types", frozenset(kind for kind, _ in codes))
-        _check_nullable(self.nullable)
+        self._check()
 
     def __hash__(self) -> int:
         return hash((self.values, self.nullable))
 
-    @property
-    def size(self) -> int:
-        """The number of values, null included."""
-        return len(self.values) + self.nullable
+    def __repr__(self) -> str:
+        listed = ", ".join(map(shown, self.values[:_SHOWN]))
+        more = f", … {len(self.values):,} in all" if len(self.values) > _SHOWN else ""
+        return f"Categorical([{listed}{more}]{', nullable=True' if self.nullable else ''})"
 
-    def code(self, value: object) -> int | None:
-        """The code of a value; None for one of the right type that the attribute does not have."""
-        if value is None:
-            return _null_code(self)
+    @property
+    def null(self) -> int:
+        """The number of named values."""
+        return len(self.values)
+
+    def _code(self, value: object) -> int | None:
         plain = _plain(value)
         if type(plain) not in self._types:
             wanted = " or ".join(sorted(_TYPE_NAMES[kind] for kind in self._types))
@@ -123,21 +154,19 @@ class Categorical:
             raise PredicateError(f"the range is reversed: {shown(low)} comes after {shown(high)}")
         return start, last + 1
 
-    def value(self, code: int) -> Value:
-        """The value with this code."""
-        return None if code == len(self.values) else self.values[code]
-
     def edge(self, code: int) -> Value:
         """The last value before ``code``."""
         return self.values[code - 1]
 
-    def describe(self) -> dict[str, object]:
-        """The attribute as it stands in a domain file."""
-        return {"values": list(self.values)} | _nullable_entry(self)
+    def _value(self, code: int) -> Value:
+        return self.values[code]
+
+    def _fields(self) -> dict[str, object]:
+        return {"values": list(self.values)}
 
 
 @dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(Attribute):
     """The integers from ``low`` to ``high``, both included.
 
     >>> Integer(0, 119).size
@@ -147,7 +176,6 @@ class Integer:
     low: int
     high: int
     nullable: bool = False
-    range_end: ClassVar[str] = "to"
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -155,18 +183,14 @@ class Integer:
                 raise DomainError(f"{name} must be an integer, not {shown(getattr(self, name))}", field=name)
         if self.low > self.high:
             raise DomainError(f"low {shown(self.low)} is above high {shown(self.high)}")
-        _check_nullable(self.nullable)
-        _check_size(self.high - self.low + 1)
+        self._check()
 
     @property
-    def size(self) -> int:
-        """The number of values, null included."""
-        return self.high - self.low + 1 + self.nullable
+    def null(self) -> int:
+        """The number of integers."""
+        return self.high - self.low + 1
 
-    def code(self, value: object) -> int | None:
-        """The code of a value; None for an integer outside ``low … high``."""
-        if value is None:
-            return _null_code(self)
+    def _code(self, value: object) -> int | None:
         number = _integer(value)
         return number - self.low if self.low <= number <= self.high else None
 
@@ -178,21 +202,19 @@ class Integer:
         start = max(first, self.low) - self.low
         return start, max(min(last, self.high) + 1 - self.low, start)
 
-    def value(self, code: int) -> Value:
-        """The value with this code."""
-        return None if code > self.high - self.low else self.low + code
-
     def edge(self, code: int) -> Value:
         """The last integer before ``code``."""
         return self.low + code - 1
 
-    def describe(self) -> dict[str, object]:
-        """The attribute as it stands in a domain file."""
-        return {"low": self.low, "high": self.high} | _nullable_entry(self)
+    def _value(self, code: int) -> Value:
+        return self.low + code
+
+    def _fields(self) -> dict[str, object]:
+        return {"low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(Attribute):
     """Numbers in ``[low, high)``, told apart only by which of ``bins`` equal half-open bins they fall into.
 
     A bin is named by its lower edge.
@@ -226,8 +248,7 @@ class Binned:
             raise DomainError(f"bins must be a positive integer, not {shown(self.bins)}", field="bins")
         if _exact(self.low) >= _exact(self.high):
             raise DomainError(f"low {shown(self.low)} is not below high {shown(self.high)}")
-        _check_nullable(self.nullable)
-        _check_size(self.bins)
+        self._check()
         low, high = _exact(self.low), _exact(self.high)
         object.__setattr__(self, "_ends", (low, high))
         object.__setattr__(self, "_width", (high - low) / self.bins)
@@ -237,14 +258,11 @@ class Binned:
             raise DomainError("the bins are too narrow for floats to tell their edges apart", field="bins")
 
     @property
-    def size(self) -> int:
-        """The number of bins, and null."""
-        return self.bins + self.nullable
+    def null(self) -> int:
+        """The number of bins."""
+        return self.bins
 
-    def code(self, value: object) -> int | None:
-        """The code of the bin that starts at ``value``; None for a number outside ``[low, high)``."""
-        if value is None:
-            return _null_code(self)
+    def _code(self, value: object) -> int | None:
         position = self._position(value)
         return position if 0 <= position < self.bins else None
 
@@ -256,17 +274,15 @@ class Binned:
         start = min(max(first, 0), self.bins)
         return start, max(min(last, self.bins), start)
 
-    def value(self, code: int) -> Value:
-        """The lower edge of the bin with this code."""
-        return None if code == self.bins else self.edge(code)
-
     def edge(self, code: int) -> Value:
         """The upper edge of the bin before ``code``."""
         return _number(self._ends[0] + code * self._width)
 
-    def describe(self) -> dict[str, object]:
-        """The attribute as it stands in a domain file."""
-        return {"low": self.low, "high": self.high, "bins": self.bins} | _nullable_entry(self)
+    def _value(self, code: int) -> Value:
+        return self.edge(code)
+
+    def _fields(self) -> dict[str, object]:
+        return {"low": self.low, "high": self.high, "bins": self.bins}
 
     def _position(self, value: object) -> int:
         """The number of the edge at ``value``; -1 for any number below ``low``, ``bins + 1`` for any above ``high``."""
@@ -286,12 +302,8 @@ class Binned:
 
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "a boolean"}
 _MAX_SIZE = 2**31 - 1
-
-
-def _null_code(attribute: Attribute) -> int:
-    if not attribute.nullable:
-        raise PredicateError("null is not a value of this attribute; it would be with nullable = true")
-    return attribute.size - 1
+_SHOWN = 8
+"""How many values stand in the ``repr``."""
 
 
 def _plain(value: object) -> object:
@@ -330,17 +342,3 @@ def _exact(value: object) -> Fraction:
 
 def _number(exact: Fraction) -> int | float:
     return int(exact) if exact.denominator == 1 else float(exact)
-
-
-def _check_nullable(nullable: object) -> None:
-    if not isinstance(nullable, bool):
-        raise DomainError(f"nullable must be true or false, not {shown(nullable)}", field="nullable")
-
-
-def _check_size(size: int) -> None:
-    if size > _MAX_SIZE:
-        raise DomainError(f"an attribute may have at most {_MAX_SIZE} values, not {shown(size)}; use fewer, wider bins")
-
-
-def _nullable_entry(attribute: Attribute) -> dict[str, object]:
-    return {"nullable": True} if attribute.nullable else {}

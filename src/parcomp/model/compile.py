@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.bits import pack_bits, unpack_bits, word_count
-from parcomp.errors import SizeError, WorkloadError
+from parcomp.errors import CostError, SizeError
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates
@@ -193,7 +193,5 @@ def whole_weights(units: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], 
     weights = units // unit
     total = int(weights.max(initial=0)) * len(weights)
     if total >= 2**62 and sum(weights.tolist()) >= 2**62:
-        raise WorkloadError(
-            "the costs add up to more than 64 bits hold; state them with fewer digits or in larger units"
-        )
+        raise CostError("the costs add up to more than 64 bits hold; state them with fewer digits or in larger units")
     return weights, unit

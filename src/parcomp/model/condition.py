@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
@@ -45,7 +45,7 @@ class Condition:
     ("sex: F, age: {'from': 0, 'to': 29}", 'every row', 2)
     """
 
-    domain: Domain
+    domain: Domain = field(repr=False)
     alternatives: tuple[Query, ...]
 
     def __post_init__(self) -> None:

@@ -15,9 +15,13 @@ from parcomp.model.notation import read_predicate
 from parcomp.model.text_file import is_unicode
 
 if TYPE_CHECKING:
+    from parcomp.model.predicate import Predicate
     from parcomp.model.query import Query
 
 __all__ = ["Domain"]
+
+_SHOWN = 12
+"""How many attributes stand in the ``repr``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,11 @@ class Domain:
             if not is_unicode(name):
                 raise DomainError(f"the name {shown(name)} is not valid Unicode")
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+
+    def __repr__(self) -> str:
+        listed = [f"{name} ({attribute.size:,})" for name, attribute in [*self.attributes.items()][:_SHOWN]]
+        more = [f"… {len(self.attributes):,} in all"] if len(self.attributes) > _SHOWN else []
+        return f"<Domain {shown(self.name)}: {', '.join(listed + more)}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain):
@@ -68,6 +77,10 @@ class Domain:
 
         save_domain(self, path)
 
+    def describe(self) -> dict[str, object]:
+        """The domain as it stands in a domain file."""
+        return {"name": self.name, "attributes": {name: one.describe() for name, one in self.attributes.items()}}
+
     @property
     def size(self) -> int:
         """The number of rows, |𝔻|."""
@@ -86,6 +99,14 @@ class Domain:
             known = ", ".join(self.names[:20]) + (", …" if len(self.names) > 20 else "")
             raise DomainError(f"unknown attribute {name!r}; there are {known}") from None
 
+    def predicate(self, name: str, written: object) -> Predicate:
+        """The predicate that ``written`` stands for on the attribute of this name."""
+        self.index(name)
+        try:
+            return read_predicate(self.attributes[name], written)
+        except PredicateError as error:
+            raise PredicateError(f"{name}: {error}") from None
+
     def query(self, where: Mapping[str, object] | None = None, /, **more: object) -> Query:
         """The query that asks for each given attribute to satisfy its predicate.
 
@@ -96,13 +117,9 @@ class Domain:
 
         terms = {}
         for name, written in [*(where or {}).items(), *more.items()]:
-            index = self.index(name)
-            if index in terms:
+            if (index := self.index(name)) in terms:
                 raise PredicateError(f"{name}: an attribute has one predicate in a query, not two")
-            try:
-                terms[index] = read_predicate(self.attributes[name], written)
-            except PredicateError as error:
-                raise PredicateError(f"{name}: {error}") from None
+            terms[index] = self.predicate(name, written)
         return Query(self, tuple(sorted(terms.items())))
 
     def row(self, codes: Sequence[int]) -> dict[str, Value]:

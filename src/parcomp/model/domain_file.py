@@ -30,9 +30,7 @@ def save_domain(domain: Domain, path: str | Path) -> None:
     """Write a domain file in JSON."""
     if Path(path).suffix.lower() != ".json":
         raise FileError(path, "a domain is written as .json")
-    attributes = {name: attribute.describe() for name, attribute in domain.attributes.items()}
-    document = {"name": domain.name, "attributes": attributes}
-    Path(path).write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    Path(path).write_text(json.dumps(domain.describe(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _domain(file: KeyedFile) -> Domain:

@@ -93,6 +93,9 @@ class Predicate:
             return cls(size, tuple(_edges_of(bits)), None)
         return cls(size, None, bits)
 
+    def __repr__(self) -> str:
+        return f"<Predicate: {self.count:,} of {self.size:,} values>"
+
     @property
     def is_tautology(self) -> bool:
         """Whether every value satisfies it."""

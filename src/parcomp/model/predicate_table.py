@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,48 +21,14 @@ __all__ = ["InternedPredicates", "PredicateTable"]
 Numbers = npt.NDArray[np.integer]
 
 
-class PredicateTable(Protocol):
-    """Predicates by number, and answers about many of them; arrays of one call are of one length."""
+class PredicateTable:
+    """Predicates by number, and answers about many of them; arrays of one call are of one length.
 
-    @property
-    def predicates(self) -> Sequence[Predicate]:
-        """The predicates."""
+    ``attributes`` are the positions of the attributes that the predicates are about.
+    """
 
-    @property
-    def attributes(self) -> Sequence[int] | npt.NDArray[np.int32]:
-        """The position of the attribute that each predicate is about."""
-
-    def contradictory(self) -> npt.NDArray[np.bool_]:
-        """Which of the predicates are contradictions."""
-
-    def flags(self, numbers: Numbers) -> npt.NDArray[np.bool_]:
-        """For each of some predicates of one attribute, one boolean for each value."""
-
-    def overlapping(self, first: Numbers, second: Numbers) -> npt.NDArray[np.bool_]:
-        """Whether ``first[i]`` and ``second[i]``, predicates of one attribute, share a value."""
-
-    def accepting(self, numbers: Numbers, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether predicate ``numbers[i]`` accepts ``codes[i]``."""
-
-    def shared_codes(self, numbers: Numbers, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """A code that all of ``numbers[start[i]:start[i + 1]]``, predicates of one attribute, accept; -1 if none."""
-
-
-class InternedPredicates:
-    """Predicates of all attributes, each once, numbered in the order they came."""
-
-    def __init__(self) -> None:
-        self.predicates: list[Predicate] = []
-        self.attributes: list[int] = []
-        self._numbers: dict[tuple[int, Predicate], int] = {}
-
-    def number(self, attribute: int, predicate: Predicate) -> int:
-        """The number of a predicate, which is entered if it is not there yet."""
-        number = self._numbers.setdefault((attribute, predicate), len(self.predicates))
-        if number == len(self.predicates):
-            self.predicates.append(predicate)
-            self.attributes.append(attribute)
-        return number
+    predicates: Sequence[Predicate]
+    attributes: Sequence[int] | npt.NDArray[np.int32]
 
     def contradictory(self) -> npt.NDArray[np.bool_]:
         """Which of the predicates are contradictions."""
@@ -101,3 +66,22 @@ class InternedPredicates:
             if not common.is_contradiction:
                 codes[group] = common.first()
         return codes
+
+
+class InternedPredicates(PredicateTable):
+    """Predicates of all attributes, each once, numbered in the order they came."""
+
+    predicates: list[Predicate]
+    attributes: list[int]
+
+    def __init__(self) -> None:
+        self.predicates, self.attributes = [], []
+        self._numbers: dict[tuple[int, Predicate], int] = {}
+
+    def number(self, attribute: int, predicate: Predicate) -> int:
+        """The number of a predicate, which is entered if it is not there yet."""
+        number = self._numbers.setdefault((attribute, predicate), len(self.predicates))
+        if number == len(self.predicates):
+            self.predicates.append(predicate)
+            self.attributes.append(attribute)
+        return number

@@ -11,6 +11,7 @@ contained in the coverage of those predicates, so charging by the latter is safe
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -22,6 +23,9 @@ from parcomp.model.notation import write_predicate
 from parcomp.model.predicate import Predicate
 
 __all__ = ["Query"]
+
+_SHOWN = 8
+"""How many predicates stand in the ``repr``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,11 @@ class Query:
 
     def __str__(self) -> str:
         return ", ".join(f"{name}: {written}" for name, written in self.where().items()) or "every row"
+
+    def __repr__(self) -> str:
+        where = [f"{name}={reprlib.repr(written)}" for name, written in self.where().items()]
+        more = [f"… {len(where)} in all"] if len(where) > _SHOWN else []
+        return f"Query({', '.join(where[:_SHOWN] + more)})"
 
     def _check_domain(self, other: Query) -> None:
         if self.domain is not other.domain and self.domain != other.domain:

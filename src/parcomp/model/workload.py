@@ -6,7 +6,7 @@ the column ``term`` of such numbers, so a workload of a million queries on five 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import prod
 from pathlib import Path
@@ -15,16 +15,15 @@ from typing import TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, Cost, CostKind, amount_up
-from parcomp.errors import PredicateError, WorkloadError, shown
+from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, Cost, CostKind, amount_up, square_up
+from parcomp.errors import CostError, PredicateError, WorkloadError, shown
 from parcomp.model.domain import Domain
-from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates, PredicateTable
 from parcomp.model.query import Query
 from parcomp.model.text_file import is_unicode
 
-__all__ = ["QueryId", "Workload", "WorkloadBuilder", "check_id"]
+__all__ = ["QueryId", "Workload", "WorkloadBuilder", "book_each", "check_id"]
 
 _T = TypeVar("_T")
 
@@ -142,6 +141,10 @@ class Workload:
         costs = np.full(count, spent.units, np.int64), np.full(count, COST_KINDS.index(spent.kind), np.int8)
         return cls.from_columns(domain, table, start, grid[held], costs, None)
 
+    def __repr__(self) -> str:
+        costs = " and ".join(self.cost_kinds) or "weight"
+        return f"<Workload: {len(self):,} queries on {shown(self.domain.name)}, costs in {costs}>"
+
     def __len__(self) -> int:
         return len(self.units)
 
@@ -193,26 +196,26 @@ class Workload:
         return list(range(1, len(self) + 1)) if self._ids is None else list(self._ids)
 
     @property
+    def cost_kinds(self) -> list[CostKind]:
+        """The kinds of cost that occur."""
+        return [COST_KINDS[kind] for kind in np.flatnonzero(np.bincount(self.kinds)).tolist()]
+
+    @property
     def kind(self) -> CostKind:
         """The kind of cost that all queries have; an error if they differ."""
-        kinds = np.flatnonzero(np.bincount(self.kinds))
+        kinds = self.cost_kinds
         if len(kinds) > 1:
-            names = " and ".join(COST_KINDS[kind] for kind in kinds)
-            raise WorkloadError(f"the queries state their costs in {names}; overlap needs one kind of cost")
-        return COST_KINDS[kinds[0]] if len(kinds) else "weight"
+            raise WorkloadError(
+                f"the queries state their costs in {' and '.join(kinds)}; overlap needs one kind of cost"
+            )
+        return kinds[0] if kinds else "weight"
 
     def additive_units(self) -> npt.NDArray[np.int64]:
         """The costs in units that add up under composition: μ² for ``mu``, the cost itself otherwise.
 
         The square is rounded up, so that sums of it never fall short.
         """
-        if self.kind != "mu":
-            return self.units
-        distinct, which = np.unique(self.units, return_inverse=True)
-        squares = [-(-units * units // UNITS_PER_ONE) for units in distinct.tolist()]
-        if squares and squares[-1] >= 2**62:
-            raise WorkloadError("the square of the largest mu is too large to be added up")
-        return np.array(squares, np.int64)[which]
+        return book_each(self.units, square_up, "the square of the largest mu") if self.kind == "mu" else self.units
 
     @property
     def total(self) -> int | float:
@@ -256,6 +259,15 @@ class WorkloadBuilder:
         self.kinds.append(0 if cost is None else COST_KINDS.index(cost.kind))
 
 
+def book_each(units: npt.NDArray[np.int64], book: Callable[[int], int], largest: str) -> npt.NDArray[np.int64]:
+    """Each of the units as ``book`` has it, worked out once for equal ones; ``largest`` says what was too large."""
+    distinct, which = np.unique(units, return_inverse=True)
+    booked = [book(one) for one in distinct.tolist()]
+    if max(booked, default=0) >= 2**62:
+        raise CostError(f"{largest} is too large to be added up")
+    return np.array(booked, np.int64)[which]
+
+
 def check_id(query_id: object) -> QueryId:
     """The id itself, if it is one."""
     if isinstance(query_id, bool) or not isinstance(query_id, (str, int)) or query_id == "":
@@ -279,8 +291,5 @@ def _as_index(key: npt.NDArray[np.integer] | Sequence[int]) -> npt.NDArray[np.ge
 def _choice(domain: Domain, table: InternedPredicates, index: int, name: str, written: object) -> int:
     if written is None:
         return -1
-    try:
-        predicate = read_predicate(domain.attributes[name], written)
-    except PredicateError as error:
-        raise PredicateError(f"{name}: {error}") from None
+    predicate = domain.predicate(name, written)
     return -1 if predicate.is_tautology else table.number(index, predicate)

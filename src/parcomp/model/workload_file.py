@@ -2,7 +2,7 @@
 
 ``{"id": "q7", "where": {"sex": "F", "age": [{"from": 20, "to": 39}, 65]}, "weight": 1}``
 
-Layers above can register readers of other formats, by the suffix of the file.
+Other formats are read by the layers above, which are found by name when a file asks for them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from parcomp.costs import COST_KINDS, Cost, amount_text
 from parcomp.errors import CostError, DomainError, FileError, PredicateError, WorkloadError, shown
@@ -20,58 +21,32 @@ from parcomp.model.domain import Domain
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.text_file import parse_json, read_text
-from parcomp.model.workload import QueryId, Workload, WorkloadBuilder, check_id
+from parcomp.model.workload import Workload, WorkloadBuilder, check_id
 
-__all__ = ["WorkloadLoader", "load_workload", "register_workload_format", "save_workload"]
-
-WorkloadLoader: TypeAlias = Callable[[Domain, str | Path], Workload]
+__all__ = ["load_workload", "save_workload"]
 
 _KEYS = ("id", "where", *COST_KINDS)
-
-
-# A loader, or the "module:function" where it is found once it is needed.
-_LOADERS: dict[str, WorkloadLoader | str] = {}
-
-
-def register_workload_format(suffix: str, loader: WorkloadLoader | str) -> None:
-    """Have files with this suffix read by ``loader``, a function or its ``module:name``, imported at first use."""
-    _LOADERS[suffix] = loader
+_ELSEWHERE = {".sql": ("parcomp.sql.workload_file", "load_sql_workload")}
+"""The module and the function that read files with another suffix."""
 
 
 def load_workload(domain: Domain, path: str | Path) -> Workload:
-    """Read a workload in the format that its suffix names."""
+    """Read a workload in the format that its suffix names; in JSON Lines, empty lines only count as lines."""
     suffix = Path(path).suffix.lower()
-    if suffix not in _LOADERS:
-        raise FileError(path, f"a workload file ends in {' or '.join(_LOADERS)}")
-    loader = _LOADERS[suffix]
-    if isinstance(loader, str):
-        module, _, function = loader.partition(":")
-        loader = _LOADERS[suffix] = getattr(import_module(module), function)
-    return loader(domain, path)
-
-
-def _load_json_lines(domain: Domain, path: str | Path) -> Workload:
-    """Read a workload in JSON Lines; empty lines are passed over but count as lines."""
+    if suffix in _ELSEWHERE:
+        module, function = _ELSEWHERE[suffix]
+        read: Callable[[Domain, str | Path], Workload] = getattr(import_module(module), function)
+        return read(domain, path)
+    if suffix != ".jsonl":
+        raise FileError(path, f"a workload file ends in {' or '.join(('.jsonl', *_ELSEWHERE))}")
     built = WorkloadBuilder(domain)
     read_before: dict[tuple[str, str], Predicate] = {}
     for number, text in _lines(read_text(path)):
         fields = parse_json(path, text, first_line=number)
         if not isinstance(fields, dict):
             raise FileError(path, 'a query is an object such as {"where": {}}', line=number)
-        for key in fields:
-            if key not in _KEYS:
-                raise FileError(path, f"unknown key; known here: {', '.join(_KEYS)}", line=number, field=key)
-        query_id = _read_id(path, number, fields)
-        terms = _read_where(domain, path, number, fields, read_before)
-        cost = _read_cost(path, number, fields)
-        try:
-            built.add(terms, cost, query_id, number)
-        except WorkloadError as error:
-            raise FileError(path, str(error), line=number, field="id") from None
+        _add(built, path, number, fields, read_before)
     return Workload.from_builder(built)
-
-
-register_workload_format(".jsonl", _load_json_lines)
 
 
 def save_workload(workload: Workload, path: str | Path) -> None:
@@ -93,53 +68,45 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _read_id(path: str | Path, number: int, fields: Mapping[str, Any]) -> QueryId | None:
-    if "id" not in fields:
-        return None
-    try:
-        return check_id(fields["id"])
-    except WorkloadError as error:
-        raise FileError(path, str(error), line=number, field="id") from None
-
-
-def _read_where(
-    domain: Domain,
+def _add(
+    built: WorkloadBuilder,
     path: str | Path,
     number: int,
     fields: Mapping[str, Any],
     read_before: dict[tuple[str, str], Predicate],
-) -> list[tuple[int, Predicate]]:
-    if "where" not in fields:
-        raise FileError(path, 'missing; a query over all rows has "where": {}', line=number, field="where")
-    where = fields["where"]
-    if not isinstance(where, dict):
-        raise FileError(path, "must be an object of attributes and predicates", line=number, field="where")
-    terms = {}
-    for name, written in where.items():
-        try:
-            key = name, repr(written)
-            index = domain.index(name)
-            if key not in read_before:
-                read_before[key] = read_predicate(domain.attributes[name], written)
-            terms[index] = read_before[key]
-        except (PredicateError, DomainError) as error:
-            raise FileError(path, str(error), line=number, field=f"where.{name}") from None
-        except RecursionError:
-            raise FileError(path, "nested too deeply", line=number, field=f"where.{name}") from None
-    return [(index, terms[index]) for index in sorted(terms)]
-
-
-def _read_cost(path: str | Path, number: int, fields: Mapping[str, Any]) -> Cost | None:
-    given = [kind for kind in COST_KINDS if kind in fields]
-    if not given:
-        return None
-    if len(given) > 1:
-        message = f"a query has one cost, not both {given[0]} and {given[1]}"
-        raise FileError(path, message, line=number, field=given[1])
-    amount = fields[given[0]]
-    if isinstance(amount, bool) or not isinstance(amount, (int, Decimal)):
-        raise FileError(path, f"must be a number, not {shown(amount)}", line=number, field=given[0])
+) -> None:
+    """Add the query of one line; ``read_before`` holds the predicates that were read so far."""
+    field = None
     try:
-        return Cost.of(given[0], amount)
-    except CostError as error:
-        raise FileError(path, str(error), line=number, field=given[0]) from None
+        for field in fields:
+            if field not in _KEYS:
+                raise WorkloadError(f"unknown key; known here: {', '.join(_KEYS)}")
+        field = "id"
+        query_id = check_id(fields["id"]) if "id" in fields else None
+        field = "where"
+        if "where" not in fields:
+            raise WorkloadError('missing; a query over all rows has "where": {}')
+        if not isinstance(fields["where"], dict):
+            raise WorkloadError("must be an object of attributes and predicates")
+        terms = {}
+        for name, written in fields["where"].items():
+            field = f"where.{name}"
+            key, index = (name, repr(written)), built.domain.index(name)
+            if key not in read_before:
+                read_before[key] = read_predicate(built.domain.attributes[name], written)
+            terms[index] = read_before[key]
+        given = [kind for kind in COST_KINDS if kind in fields]
+        cost = None
+        if given:
+            field = given[-1]
+            if len(given) > 1:
+                raise CostError(f"a query has one cost, not both {given[0]} and {given[-1]}")
+            if isinstance(fields[field], bool) or not isinstance(fields[field], (int, Decimal)):
+                raise CostError(f"must be a number, not {shown(fields[field])}")
+            cost = Cost.of(given[0], fields[field])
+        field = "id"
+        built.add(sorted(terms.items(), key=itemgetter(0)), cost, query_id, number)
+    except (CostError, DomainError, PredicateError, WorkloadError) as error:
+        raise FileError(path, str(error), line=number, field=field) from None
+    except RecursionError:
+        raise FileError(path, "nested too deeply", line=number, field=field) from None

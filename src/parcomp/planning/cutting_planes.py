@@ -15,11 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
-from parcomp.planning.fit import Floats, Units, book, shrink, shrink_rows, weigh
+from parcomp.planning.fit import book, shrink, shrink_rows, weigh
 from parcomp.planning.interior_point import Allocation
-from parcomp.planning.problem import AllocationProblem
+from parcomp.planning.problem import AllocationProblem, Floats, Units
 from parcomp.planning.rows import EveryRow, RowSource
 
 __all__ = ["Fitted", "PoolSolver", "best_allocation"]
@@ -71,21 +70,6 @@ def best_allocation(
     it took to find the heaviest row for other costs, infinite if it was not found.  ``tell`` hears of each round and by
     how much its heaviest row is covered.
     """
-    # On few or busy cores the threads of a linear algebra library wait for each other far longer than they compute.
-    with threadpool_limits(1, "blas"):
-        return _grow(problem, source, solve_pool, exponent, least_upper, proof_seconds, deadline, tell)
-
-
-def _grow(
-    problem: AllocationProblem,
-    source: RowSource,
-    solve_pool: PoolSolver,
-    exponent: float,
-    least_upper: int,
-    proof_seconds: float,
-    deadline: float,
-    tell: Callable[[int, float], None],
-) -> Fitted:
     # Costs that must not fall below a least cost cannot simply be scaled down at the end: room is left from the start.
     scalable = isinstance(source, EveryRow) or not problem.least_units.any()
     room = 1.0 if scalable else 1 - TOLERANCE

@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.planning.interior_point import Allocation
-from parcomp.planning.problem import AllocationProblem
+from parcomp.planning.problem import AllocationProblem, Floats
 
 __all__ = ["least_worst_error", "same_for_all"]
-
-Floats = npt.NDArray[np.float64]
 
 _FULL = 1e-9
 """A row is full where less than this fraction of the budget is left of it."""

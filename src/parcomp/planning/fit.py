@@ -18,14 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.overlap import Engine, keep_queries
-from parcomp.planning.problem import AllocationProblem
+from parcomp.planning.problem import AllocationProblem, Floats, Units
 from parcomp.planning.rows import EveryRow, RowSource
 from parcomp.slices import run
 
 __all__ = ["Weighed", "book", "shrink", "shrink_rows", "weigh"]
-
-Floats = npt.NDArray[np.float64]
-Units = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from parcomp.planning.problem import AllocationProblem
+from parcomp.planning.problem import AllocationProblem, Floats
 
 __all__ = ["Allocation", "least_total_error"]
-
-Floats = npt.NDArray[np.float64]
 
 _ACCURACY = 1e-6
 """The duality gap at which to stop, relative to the objective."""
@@ -72,7 +70,7 @@ def least_total_error(
 
 
 class _System:
-    """The iteration itself, on the free classes; ``above`` is x − least and the slack of the rows is kept positive."""
+    """The iteration itself, on the free classes; the slack of the rows is kept positive."""
 
     def __init__(
         self,
@@ -105,37 +103,30 @@ class _System:
         # Half of what the tightest row leaves, evenly: strictly inside.
         slack = self.capacity - self.load(self.least)
         above = np.full(len(self.group), 0.5 * float((slack / self.load(np.ones(len(self.group)))).min()))
-        x = self.least + above
-        slack = self.capacity - self.load(x)
+        slack = self.capacity - self.load(self.least + above)
         size = len(slack) + int(self.bounded.sum())
-        center = float(self.weight @ x**-self.p) / size
-        row_dual = center / slack
-        floor_dual = np.where(self.bounded, center / above, 0.0)
+        center = float(self.weight @ (self.least + above) ** -self.p) / size
+        at = _Point(above, slack, center / slack, np.where(self.bounded, center / above, 0.0))
         best = -np.inf
         for _ in range(_STEPS):
-            objective = float(self.weight @ x**-self.p)
-            best = max(best, self._bound(row_dual))
+            objective = float(self.weight @ (self.least + at.above) ** -self.p)
+            best = max(best, self._bound(at.row_dual))
             if objective - best <= _ACCURACY * objective:
                 break
-            center = float(slack @ row_dual + above @ floor_dual) / size
-            newton = _Newton(self, x, above, slack, row_dual, floor_dual)
+            center = at.products() / size
+            newton = _Newton(self, at)
             step = newton.step(0.0, None)
-            length = step.longest(above, slack, row_dual, floor_dual)
-            after = step.center(length, above, slack, row_dual, floor_dual) / size
+            after = at.moved(step, at.longest(step)).products() / size
             target = center * min(1.0, max(after / center, 1e-9)) ** 3
             step = newton.step(target, step)
-            length = min(1.0, 0.99 * step.longest(above, slack, row_dual, floor_dual))
-            above = above + length * step.cost
-            x = self.least + above
-            slack = self.capacity - self.load(x)
+            at = at.moved(step, min(1.0, 0.99 * at.longest(step)))
+            slack = self.capacity - self.load(self.least + at.above)
             if slack.min() <= 0:
                 # Rounding; a little less of everything is inside again.
-                above *= 1 - 1e-9
-                x = self.least + above
-                slack = np.maximum(self.capacity - self.load(x), 1e-300)
-            row_dual = row_dual + length * step.row_dual
-            floor_dual = floor_dual + length * step.floor_dual
-        return x, best * self.scale
+                at = at._replace(above=at.above * (1 - 1e-9))
+                slack = np.maximum(self.capacity - self.load(self.least + at.above), 1e-300)
+            at = at._replace(slack=slack)
+        return self.least + at.above, best * self.scale
 
     def _bound(self, row_dual: Floats) -> float:
         """The Lagrangian's minimum over x ≥ least: a lower bound of the optimum for any multipliers (weak duality)."""
@@ -145,64 +136,58 @@ class _System:
         return float(self.weight @ x**-p + price @ x - row_dual @ self.capacity)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
-    """A direction in which costs, slacks of the rows and multipliers move together."""
+class _Point(NamedTuple):
+    """Costs above the least ones, slacks of the rows, and the multipliers of both; or a step that moves all four."""
 
-    cost: Floats
+    above: Floats
     slack: Floats
     row_dual: Floats
     floor_dual: Floats
 
-    def longest(self, above: Floats, slack: Floats, row_dual: Floats, floor_dual: Floats) -> float:
+    def longest(self, step: _Point) -> float:
         """The longest step up to 1 that leaves everything at least 0."""
         length = 1.0
-        for value, direction in (
-            (above, self.cost),
-            (slack, self.slack),
-            (row_dual, self.row_dual),
-            (floor_dual, self.floor_dual),
-        ):
+        for value, direction in zip(self, step, strict=True):
             falling = direction < 0
             if falling.any():
                 length = min(length, float((-value[falling] / direction[falling]).min()))
         return length
 
-    def center(self, length: float, above: Floats, slack: Floats, row_dual: Floats, floor_dual: Floats) -> float:
-        """The sum of the complementarity products after a step of this length."""
-        rows = (slack + length * self.slack) @ (row_dual + length * self.row_dual)
-        return float(rows + (above + length * self.cost) @ (floor_dual + length * self.floor_dual))
+    def moved(self, step: _Point, length: float) -> _Point:
+        """The point after a step of this length."""
+        return _Point(*(value + length * direction for value, direction in zip(self, step, strict=True)))
+
+    def products(self) -> float:
+        """The sum of the complementarity products."""
+        return float(self.slack @ self.row_dual + self.above @ self.floor_dual)
 
 
 class _Newton:
     """Newton steps at one point, which share a factorization."""
 
-    def __init__(
-        self, system: _System, x: Floats, above: Floats, slack: Floats, row_dual: Floats, floor_dual: Floats
-    ) -> None:
-        p = system.p
-        self.system, self.above, self.slack = system, above, slack
-        self.row_dual, self.floor_dual = row_dual, floor_dual
-        self.slope = -p * system.weight * x ** (-p - 1) + system.price(row_dual) - floor_dual
-        self.stiff = p * (p + 1) * system.weight * x ** (-p - 2) + floor_dual / above
+    def __init__(self, system: _System, at: _Point) -> None:
+        p, x = system.p, system.least + at.above
+        self.system, self.at = system, at
+        self.slope = -p * system.weight * x ** (-p - 1) + system.price(at.row_dual) - at.floor_dual
+        self.stiff = p * (p + 1) * system.weight * x ** (-p - 2) + at.floor_dual / at.above
         give: Floats = np.bincount(system.group, system.count**2 / self.stiff, system.covered.shape[1]).astype(
             np.float64
         )
-        self.solve = _normal_solver(system.covered, give, slack / row_dual)
+        self.solve = _normal_solver(system.covered, give, at.slack / at.row_dual)
 
-    def step(self, target: float, predicted: _Step | None) -> _Step:
+    def step(self, target: float, predicted: _Point | None) -> _Point:
         """The step towards complementarity products of ``target``, corrected to second order by a predicted step."""
-        system = self.system
-        row_error = target - self.slack * self.row_dual
-        floor_error = np.where(system.bounded, target - self.above * self.floor_dual, 0.0)
+        system, at = self.system, self.at
+        row_error = target - at.slack * at.row_dual
+        floor_error = np.where(system.bounded, target - at.above * at.floor_dual, 0.0)
         if predicted is not None:
             row_error -= predicted.slack * predicted.row_dual
-            floor_error -= predicted.cost * predicted.floor_dual
-        wanted = floor_error / self.above - self.slope
-        row_step = self.solve(system.load(wanted / self.stiff) + row_error / self.row_dual)
+            floor_error -= predicted.above * predicted.floor_dual
+        wanted = floor_error / at.above - self.slope
+        row_step = self.solve(system.load(wanted / self.stiff) + row_error / at.row_dual)
         step = (wanted - system.price(row_step)) / self.stiff
-        floor_step = np.where(system.bounded, (floor_error - self.floor_dual * step) / self.above, 0.0)
-        return _Step(step, -system.load(step), row_step, floor_step)
+        floor_step = np.where(system.bounded, (floor_error - at.floor_dual * step) / at.above, 0.0)
+        return _Point(step, -system.load(step), row_step, floor_step)
 
 
 def _normal_solver(covered: Floats, give: Floats, rest: Floats) -> Callable[[Floats], Floats]:

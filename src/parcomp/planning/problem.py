@@ -16,16 +16,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.errors import SizeError
+from parcomp.errors import CostError
+from parcomp.model import Workload
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.workload import Workload
 from parcomp.overlap import Leaf, Rule, WorkloadOverlap, reduce
+from parcomp.planning.accuracy import Floats, Units
 
-__all__ = ["AllocationProblem", "allocation_problem"]
+__all__ = ["AllocationProblem", "Floats", "Units", "allocation_problem"]
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-Units = npt.NDArray[np.int64]
 
 _RULES = (Rule.MERGE_VALUES, Rule.DROP_DOMINATED_VALUES, Rule.MERGE_QUERIES)
 """The reductions that hold for all positive weights at once."""
@@ -67,7 +66,7 @@ class AllocationProblem:
     def spread_units(self, per_class: Units) -> Units:
         """The same in units, exactly."""
         if float(self.count @ per_class) >= 2.0**62:
-            raise SizeError("the costs add up to more than 64 bits hold; plan with a smaller budget")
+            raise CostError("the costs add up to more than 64 bits hold; plan with a smaller budget")
         total = np.zeros(self.group_count, np.int64)
         np.add.at(total, self.group, self.count.astype(np.int64) * per_class)
         return total

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap import accepting_queries
 from parcomp.planning import _separation_kernels as kernels
+from parcomp.planning.problem import Floats
 
 __all__ = ["EveryRow", "RowSource", "SearchedRows", "row_source"]
 
-Floats = npt.NDArray[np.float64]
 Cover = npt.NDArray[np.bool_]
 """Which groups each row covers, a line for each row."""
 

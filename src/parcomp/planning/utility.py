@@ -1,8 +1,6 @@
 """How far answers are off: expected errors, the utility gain and the average l1 error (paper §3.3).
 
-A count is off by the noise alone, so the expected absolute error of an answer is E|Y|, a number of the mechanism.  The
-simulated error draws noise with NumPy's generator; it serves to check closed forms and the paper's tables, and must
-never be released.
+A count is off by the noise alone, so the expected absolute error of an answer is E|Y|, a number of the mechanism.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.errors import ParcompError, shown
+from parcomp.errors import ArgumentError, shown
 
 __all__ = [
     "NOISES",
+    "Floats",
     "Noise",
     "average_error",
     "expected_error",
-    "simulated_average_error",
-    "simulated_noise",
     "utility_gain",
     "utility_gain_simple",
 ]
@@ -47,7 +44,7 @@ def expected_error(noise: Noise, scale: float | Floats) -> Floats:
     """
     scales = np.asarray(scale, np.float64)
     if not (scales > 0).all() or not np.isfinite(scales).all():
-        raise ParcompError("the scale of noise must be a positive number")
+        raise ArgumentError("the scale of noise must be a positive number")
     match _checked(noise):
         case "laplace":
             return scales
@@ -62,28 +59,6 @@ def expected_error(noise: Noise, scale: float | Floats) -> Floats:
 def average_error(errors: Floats) -> float:
     """The average l1 error of a workload in expectation: the mean of its answers' expected errors."""
     return float(np.mean(errors)) if len(errors) else 0.0
-
-
-def simulated_average_error(noise: Noise, scales: Floats, repetitions: int, seed: int) -> tuple[float, float]:
-    """The average l1 error of a workload simulated so many times, and its standard error."""
-    draw = np.random.default_rng(seed)
-    averages = np.array([np.abs(simulated_noise(noise, scales, draw)).mean() for _ in range(repetitions)])
-    return float(averages.mean()), float(averages.std(ddof=1) / math.sqrt(repetitions))
-
-
-def simulated_noise(noise: Noise, scales: Floats, draw: np.random.Generator) -> Floats:
-    """Noise for the simulation of errors, one number for each scale; not for release."""
-    match _checked(noise):
-        case "laplace":
-            return draw.laplace(0.0, scales)
-        case "gaussian":
-            return draw.normal(0.0, scales)
-        case "discrete-laplace":
-            # The difference of two geometric variables.
-            stop = -np.expm1(-1 / scales)
-            return (draw.geometric(stop) - draw.geometric(stop)).astype(np.float64)
-        case _:
-            return np.array([_draw_discrete_gaussian(float(sigma), draw) for sigma in scales])
 
 
 def utility_gain(errors: Floats, members: Collection[int]) -> float:
@@ -102,13 +77,13 @@ def utility_gain_simple(gamma: float, queries: int) -> float:
     0.30000000000000004
     """
     if not 0 <= gamma <= queries:
-        raise ParcompError(f"a maximum overlap of {shown(gamma)} does not fit {shown(queries)} queries")
+        raise ArgumentError(f"a maximum overlap of {shown(gamma)} does not fit {shown(queries)} queries")
     return 1 - gamma / queries if queries else 0.0
 
 
 def _checked(noise: Noise) -> Noise:
     if noise not in NOISES:
-        raise ParcompError(f"unknown noise {shown(noise)}; there are {', '.join(NOISES)}")
+        raise ArgumentError(f"unknown noise {shown(noise)}; there are {', '.join(NOISES)}")
     return noise
 
 
@@ -121,10 +96,3 @@ def _discrete_gaussian_error(sigma: Floats) -> Floats:
     large = np.maximum(sigma, _SUMMED)
     expanded = 2 * (large**2 - 1 / 12 - 1 / (240 * large**2) - 1 / (2016 * large**4)) / (large * math.sqrt(2 * math.pi))
     return np.asarray(np.where(sigma <= _SUMMED, summed, expanded), np.float64)
-
-
-def _draw_discrete_gaussian(sigma: float, draw: np.random.Generator) -> float:
-    reach = math.ceil(10 * sigma)
-    k = np.arange(-reach, reach + 1)
-    weights = np.exp(-((k / sigma) ** 2) / 2)
-    return float(draw.choice(k, p=weights / weights.sum()))

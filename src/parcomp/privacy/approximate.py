@@ -1,8 +1,8 @@
 """Approximate differential privacy by basic composition: ε and δ add up, each by itself.
 
 Against one row the queries it satisfies spend (Σ ε, Σ δ), so (max overlap of the ε, max overlap of the δ) holds for
-every row.  This is simple and often loose; :func:`parcomp.privacy.f_gamma.f_gamma` is tighter for workloads that are
-fixed in advance.
+every row.  This is simple and often loose; :func:`~parcomp.privacy.workload_tradeoff.f_gamma` is tighter for workloads
+that are fixed in advance.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from parcomp.costs import Amount, amount_up, cost_up
-from parcomp.errors import ParcompError, WorkloadError
-from parcomp.model.workload import Workload
+from parcomp.errors import ArgumentError, WorkloadError
+from parcomp.model import Workload
 from parcomp.overlap import WorkloadOverlap
 from parcomp.privacy.loss import neighbor_units
-from parcomp.privacy.measures import PURE, Neighbours, check_neighbours, workload_units
+from parcomp.privacy.measures import PURE, Neighbours, workload_units
 
 __all__ = ["ApproximateLoss", "approximate_loss"]
 
@@ -38,7 +38,7 @@ class ApproximateLoss:
 def approximate_loss(
     workload: Workload,
     deltas: Amount | Sequence[Amount],
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     rows_per_person: int = 1,
     *,
     time_limit: float = 60.0,
@@ -48,9 +48,9 @@ def approximate_loss(
     ε_q are the costs of the queries, and δ_q is one for all or one for each query.
     """
     deadline = time.monotonic() + time_limit
-    relation = check_neighbours(neighbours)
+    relation = Neighbours(neighbours)
     if rows_per_person != 1:
-        raise ParcompError("basic composition of (ε, δ) is offered for one row per person; use zcdp or gdp for more")
+        raise ArgumentError("basic composition of (ε, δ) is offered for one row per person; use zcdp or gdp for more")
     epsilons = workload_units(workload, PURE)
     given = [deltas] * len(workload) if isinstance(deltas, str) or not isinstance(deltas, Sequence) else list(deltas)
     if len(given) != len(workload):

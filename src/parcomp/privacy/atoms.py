@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parcomp.errors import ParcompError
+from parcomp.errors import ArgumentError
 from parcomp.privacy.rounding import Floats, up
 
 __all__ = ["Atoms", "discrete_gaussian_atoms"]
@@ -76,7 +76,7 @@ class Atoms:
     def power(self, count: int, limit: int) -> Atoms | None:
         """The loss of ``count`` independent answers; None where it would take more than ``limit`` products."""
         if count < 1:
-            raise ParcompError(f"a mechanism is composed at least once, not {count} times")
+            raise ArgumentError(f"a mechanism is composed at least once, not {count} times")
         result: Atoms | None = None
         square: Atoms = self
         while True:

@@ -11,11 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE
+from parcomp.costs import square_up
 from parcomp.errors import WorkloadError
-from parcomp.model.workload import Workload
+from parcomp.model import Workload, book_each
 from parcomp.overlap import WorkloadOverlap
 from parcomp.privacy.measures import GDP
 from parcomp.privacy.tradeoff import Gaussian
@@ -36,13 +34,11 @@ class CentralLimit:
 
 def central_limit(workload: Workload, *, time_limit: float = 60.0) -> CentralLimit:
     """The Gaussian that approximates the trade-off function of a workload whose costs are stated in ε."""
-    kinds = {COST_KINDS[kind] for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist()}
+    kinds = set(workload.cost_kinds)
     if kinds - {"epsilon"}:
         raise WorkloadError(
             f"the central limit approximation takes costs in epsilon, not in {' and '.join(sorted(kinds))}"
         )
-    squares = np.array([-(-units * units // UNITS_PER_ONE) for units in workload.units.tolist()], object)
-    if len(squares) and max(squares) >= 2**62:
-        raise WorkloadError("the square of the largest epsilon is too large to be added up")
-    bracket = WorkloadOverlap(workload).within_time(squares.astype(np.int64), time.monotonic() + time_limit)
+    squares = book_each(workload.units, square_up, "the square of the largest epsilon")
+    bracket = WorkloadOverlap(workload).within_time(squares, time.monotonic() + time_limit)
     return CentralLimit(Gaussian(float(GDP.parameter_up(bracket.upper))), bracket.exact)

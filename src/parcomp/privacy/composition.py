@@ -67,9 +67,13 @@ def tensor_power(counts: Mapping[TradeOff, int]) -> TradeOff:
 
 def lower_convex_envelope(functions: Iterable[TradeOff]) -> TradeOff:
     """The greatest convex function below all the given ones, from below: its profile is the maximum of theirs."""
-    distinct = list(dict.fromkeys(functions))
     # Within a family the larger parameter is the lower function.
-    least = [max(group, key=_parameter) for group in _families(distinct)]
+    lowest: dict[object, tuple[float, TradeOff]] = {}
+    for f in functions:
+        family, parameter = _family(f)
+        if family not in lowest or parameter > lowest[family][0]:
+            lowest[family] = parameter, f
+    least = [f for _, f in lowest.values()]
     if len(least) == 1:
         return least[0]
     if not least:
@@ -159,29 +163,17 @@ def _grid_pmf(f: TradeOff, step: float) -> pld_pmf.PLDPmf:
     return pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -last, last, deltas)
 
 
-def _families(functions: list[TradeOff]) -> list[list[TradeOff]]:
-    """Functions that are ordered by one parameter, together; any other one by itself."""
-    ordered: dict[object, list[TradeOff]] = {}
-    for f in functions:
-        match f:
-            case Gaussian() | Laplace():
-                key: object = type(f)
-            case ApproximateDP():
-                key = ("delta", f.delta)
-            case _:
-                key = id(f)
-        ordered.setdefault(key, []).append(f)
-    return list(ordered.values())
-
-
-def _parameter(f: TradeOff) -> float:
+def _family(f: TradeOff) -> tuple[object, float]:
+    """A family of functions that one parameter orders, and the parameter; any other function is one by itself."""
     match f:
         case Gaussian():
-            return f.mu
-        case Laplace() | ApproximateDP():
-            return f.epsilon
+            return Gaussian, f.mu
+        case Laplace():
+            return Laplace, f.epsilon
+        case ApproximateDP():
+            return ("delta", f.delta), f.epsilon
         case _:
-            return 0.0
+            return f, 0.0
 
 
 def _crossings(epsilons: Floats, profiles: Floats) -> Floats:

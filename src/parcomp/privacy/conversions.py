@@ -15,17 +15,18 @@ above the optimum of a one-dimensional search whose every point is valid.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, ndtr
 
-from parcomp.errors import ParcompError, shown
+from parcomp.errors import ArgumentError, shown
 from parcomp.privacy.rounding import RELATIVE, Floats, least_true, most_true, up
 
 __all__ = [
+    "check_delta",
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
@@ -81,7 +82,7 @@ def renyi_epsilon(orders: Sequence[float], losses: Sequence[float], delta: float
     goes in: a δ that is lower by 10⁻¹⁰ adds 10⁻¹⁰/(α − 1), and a loss that is higher by as much its own part, which
     are more than the rounding of any term.
     """
-    _delta(delta)
+    check_delta(delta)
     epsilon, order = rdp.compute_epsilon(list(orders), [up(loss) for loss in losses], delta * (1 - RELATIVE))
     return up(float(epsilon)), float(order)
 
@@ -99,16 +100,14 @@ def renyi_delta(orders: Sequence[float], losses: Sequence[float], epsilon: float
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The least ε at δ that ρ of zCDP proves."""
-    _delta(delta)
+    check_delta(delta)
     if _checked("rho", rho) == 0:
         return 0.0
 
-    def epsilon_at(log_order: float) -> float:
-        order = 1.011 + math.exp(log_order)
+    def epsilon_at(order: float) -> float:
         return order * rho + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
 
-    best = minimize_scalar(epsilon_at, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-10})
-    order = 1.011 + math.exp(best.x)
+    order = _best_order(epsilon_at)
     return renyi_epsilon([1.0, order], [up(rho), up(order * rho)], delta)[0]
 
 
@@ -118,12 +117,10 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     if _checked("rho", rho) == 0:
         return 0.0
 
-    def log_delta_at(log_order: float) -> float:
-        order = 1.011 + math.exp(log_order)
+    def log_delta_at(order: float) -> float:
         return (order - 1) * (order * rho - epsilon + math.log1p(-1 / order)) - math.log(order)
 
-    best = minimize_scalar(log_delta_at, bounds=(-12.0, 40.0), method="bounded", options={"xatol": 1e-10})
-    order = 1.011 + math.exp(best.x)
+    order = _best_order(log_delta_at)
     return renyi_delta([1.0, order], [up(rho), up(order * rho)], epsilon)[0]
 
 
@@ -158,7 +155,7 @@ def gdp_delta(mu: float, epsilon: float | Floats) -> Floats:
 
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The least ε ≥ 0 at δ that μ of Gaussian differential privacy allows."""
-    _delta(delta)
+    check_delta(delta)
     if _checked("mu", mu) == 0:
         return 0.0
     high = 1.0
@@ -172,11 +169,22 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 def gdp_mu(epsilon: float, delta: float) -> float:
     """The greatest μ of Gaussian differential privacy that implies (ε, δ), from below: what a budget of (ε, δ) buys."""
     _checked("epsilon", epsilon)
-    _delta(delta)
+    check_delta(delta)
     high = 1.0
     while gdp_delta(high, epsilon) <= delta and high < _LARGEST:
         high *= 2
     return most_true(lambda mu: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
+
+
+def _best_order(proven: Callable[[float], float]) -> float:
+    """An order at which what it proves is near its least; any order is valid."""
+    found = minimize_scalar(
+        lambda log_order: proven(1.011 + math.exp(log_order)),
+        bounds=(-12.0, 40.0),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return 1.011 + math.exp(found.x)
 
 
 def _half_square(value: float) -> float:
@@ -192,17 +200,18 @@ def _erfcx_slope(z: Floats) -> Floats:
 
 def _checked(name: str, value: float) -> float:
     if not 0 <= value < math.inf:
-        raise ParcompError(f"{name} must be a number of at least 0, not {shown(value)}")
+        raise ArgumentError(f"{name} must be a number of at least 0, not {shown(value)}")
     return value
 
 
 def _order(order: float) -> float:
     if not 1 < order < math.inf:
-        raise ParcompError(f"a Rényi order must be above 1, not {shown(order)}")
+        raise ArgumentError(f"a Rényi order must be above 1, not {shown(order)}")
     return order
 
 
-def _delta(delta: float) -> float:
+def check_delta(delta: float) -> float:
+    """The number itself, if it can be the δ of a guarantee."""
     if not 0 < delta < 1:
-        raise ParcompError(f"delta must be between 0 and 1, not {shown(delta)}")
+        raise ArgumentError(f"delta must be between 0 and 1, not {shown(delta)}")
     return delta

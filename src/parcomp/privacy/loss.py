@@ -19,23 +19,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from parcomp.errors import ParcompError
-from parcomp.model.workload import Workload
+from parcomp.errors import ArgumentError
+from parcomp.model import Workload
 from parcomp.overlap import WorkloadOverlap
-from parcomp.privacy.measures import (
-    MeasureName,
-    Neighbours,
-    check_neighbours,
-    check_rows_per_person,
-    find_measure,
-    workload_units,
-)
+from parcomp.privacy.measures import MeasureName, Neighbours, check_rows_per_person, find_measure, workload_units
 
 __all__ = ["PrivacyLoss", "guarantee_in_words", "neighbor_units", "privacy_loss"]
 
 _ELSEWHERE: Final = {
-    "rdp": "Rényi differential privacy has a loss for each order: use parcomp.privacy.renyi.renyi_loss",
-    "approx": "approximate differential privacy adds up two numbers: use parcomp.privacy.approximate.approximate_loss",
+    "rdp": "Rényi differential privacy has a loss for each order: use parcomp.privacy.renyi_loss",
+    "approx": "approximate differential privacy adds up two numbers: use parcomp.privacy.approximate_loss",
 }
 
 
@@ -60,6 +53,10 @@ class PrivacyLoss:
     units: int
     seconds: float
 
+    def __repr__(self) -> str:
+        quality = "exact" if self.exact else f"at least {self.lower:,}"
+        return f"<PrivacyLoss of {self.queries:,} queries: {self.guarantee}; {quality}, {self.saved:.1%} saved>"
+
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
@@ -80,7 +77,7 @@ class PrivacyLoss:
 def privacy_loss(
     workload: Workload,
     measure: MeasureName = "pure",
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     rows_per_person: int = 1,
     time_limit: float = 60.0,
     *,
@@ -98,9 +95,9 @@ def privacy_loss(
     """
     began = time.monotonic()
     if isinstance(measure, str) and measure in _ELSEWHERE:
-        raise ParcompError(_ELSEWHERE[measure])
+        raise ArgumentError(_ELSEWHERE[measure])
     kind = find_measure(measure)
-    relation = check_neighbours(neighbours)
+    relation = Neighbours(neighbours)
     rows = check_rows_per_person(rows_per_person)
     units = workload_units(workload, kind)
 
@@ -133,18 +130,20 @@ def privacy_loss(
     )
 
 
-def guarantee_in_words(measure: MeasureName, loss: int | float, neighbours: Neighbours, rows_per_person: int) -> str:
+def guarantee_in_words(
+    measure: MeasureName, loss: int | float, neighbours: Neighbours | str, rows_per_person: int
+) -> str:
     """A guarantee, with the neighbor relation that it is about.
 
     >>> guarantee_in_words("zcdp", 0.5, "replace-one", 1)
     'zCDP with ρ = 0.5 against replacing one row'
     """
     name = {"pure": "pure DP", "zcdp": "zCDP", "gdp": "Gaussian DP"}[measure]
-    relation = "adding or removing" if neighbours == "add-remove" else "replacing"
+    relation = "adding or removing" if Neighbours(neighbours) is Neighbours.ADD_REMOVE else "replacing"
     rows = "one row" if rows_per_person == 1 else f"up to {rows_per_person:,} rows of one person"
     return f"{name} with {find_measure(measure).symbol} = {loss:,} against {relation} {rows}"
 
 
-def neighbor_units(gamma: int, total: int, neighbours: Neighbours) -> int:
+def neighbor_units(gamma: int, total: int, neighbours: Neighbours | str) -> int:
     """What the maximum overlap γ means under a neighbor relation, in units; ``total`` is the sum of all costs."""
-    return gamma if neighbours == "add-remove" else min(2 * gamma, total)
+    return gamma if Neighbours(neighbours) is Neighbours.ADD_REMOVE else min(2 * gamma, total)

@@ -6,8 +6,8 @@ and Su 2019).  People state and read the *parameter*: ε, ρ or μ.  This module
 the other.  Amounts are integers of 10⁻⁹; costs are rounded up, budgets down, and what is below one unit is an error.
 
 Two measures have no single additive number: Rényi differential privacy has one for each order, and approximate
-differential privacy under basic composition has two, ε and δ.  They have functions of their own in
-:mod:`parcomp.privacy.loss`.
+differential privacy under basic composition has two, ε and δ.  They have functions of their own,
+:func:`~parcomp.privacy.renyi.renyi_loss` and :func:`~parcomp.privacy.approximate.approximate_loss`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +33,10 @@ from parcomp.costs import (
     budget_down,
     cost_up,
     float_up,
+    square_up,
 )
-from parcomp.errors import CostError, ParcompError, WorkloadError, shown
-from parcomp.model.workload import Workload
+from parcomp.errors import ArgumentError, CostError, WorkloadError, shown
+from parcomp.model import Workload, book_each
 
 __all__ = [
     "GDP",
@@ -44,16 +46,27 @@ __all__ = [
     "Measure",
     "MeasureName",
     "Neighbours",
-    "check_neighbours",
     "check_rows_per_person",
     "find_measure",
     "workload_units",
 ]
 
 MeasureName: TypeAlias = Literal["pure", "zcdp", "gdp"]
-Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
-_NEIGHBOURS: Final[tuple[Neighbours, ...]] = get_args(Neighbours)
+
+class Neighbours(StrEnum):
+    """What two neighboring tables differ by: one row more or less, or one row in the place of another.
+
+    >>> Neighbours("replace-one") is Neighbours.REPLACE_ONE, f"{Neighbours.ADD_REMOVE}"
+    (True, 'add-remove')
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Neighbours:
+        raise ArgumentError(f"unknown neighbours {shown(value)}; there are {' and '.join(cls)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,7 @@ class Measure:
     def cost_up(self, amount: Amount) -> int:
         """The additive units of a cost stated in the parameter, rounded up."""
         units = cost_up(amount)
-        return units if self.power == 1 else self._booked(-(-units * units // UNITS_PER_ONE), amount, units)
+        return units if self.power == 1 else self._booked(square_up(units), amount, units)
 
     def budget_down(self, amount: Amount) -> int:
         """The additive units of a budget stated in the parameter, rounded down."""
@@ -118,21 +131,13 @@ def find_measure(name: object) -> Measure:
     """The measure of a name."""
     if isinstance(name, str) and name in MEASURES:
         return MEASURES[name]
-    raise ParcompError(f"unknown measure {shown(name)}; there are {', '.join(MEASURES)}")
-
-
-def check_neighbours(neighbours: object) -> Neighbours:
-    """The neighbor relation itself, if it is one."""
-    for known in _NEIGHBOURS:
-        if neighbours == known:
-            return known
-    raise ParcompError(f"unknown neighbours {shown(neighbours)}; there are {' and '.join(_NEIGHBOURS)}")
+    raise ArgumentError(f"unknown measure {shown(name)}; there are {', '.join(MEASURES)}")
 
 
 def check_rows_per_person(rows: object) -> int:
     """The number itself, if a person can own so many rows."""
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or not 1 <= rows <= 10**9:
-        raise ParcompError(f"rows per person must be a whole number from 1 to 10^9, not {shown(rows)}")
+        raise ArgumentError(f"rows per person must be a whole number from 1 to 10^9, not {shown(rows)}")
     return int(rows)
 
 
@@ -144,7 +149,7 @@ def workload_units(workload: Workload, measure: Measure) -> npt.NDArray[np.int64
     2016, Proposition 1.4), rounded up. Any other kind of cost is an error: it has no sound counterpart, or one that
     nobody asked for.
     """
-    kinds = [COST_KINDS[kind] for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist()]
+    kinds = workload.cost_kinds
     possible = _CONVERSIONS[measure.name]
     wrong = [kind for kind in kinds if kind != "weight" and kind not in possible]
     if wrong:
@@ -160,16 +165,12 @@ def workload_units(workload: Workload, measure: Measure) -> npt.NDArray[np.int64
     for kind in kinds:
         if kind != "weight":
             chosen = workload.kinds == COST_KINDS.index(kind)
-            units[chosen] = _mapped(workload.units[chosen], possible[kind], f"the largest {kind}")
+            units[chosen] = book_each(workload.units[chosen], possible[kind], f"the square of the largest {kind}")
     return units
 
 
 def _itself(units: int) -> int:
     return units
-
-
-def _square(units: int) -> int:
-    return -(-units * units // UNITS_PER_ONE)
 
 
 def _half_square(units: int) -> int:
@@ -183,16 +184,8 @@ def _half_square(units: int) -> int:
 _CONVERSIONS: Final[dict[MeasureName, dict[CostKind, Callable[[int], int]]]] = {
     "pure": {"epsilon": _itself},
     "zcdp": {"rho": _itself, "epsilon": _half_square},
-    "gdp": {"mu": _square},
+    "gdp": {"mu": square_up},
 }
-
-
-def _mapped(units: npt.NDArray[np.int64], book: Callable[[int], int], largest: str) -> npt.NDArray[np.int64]:
-    distinct, which = np.unique(units, return_inverse=True)
-    booked = [book(one) for one in distinct.tolist()]
-    if booked and max(booked) >= 2**62:
-        raise WorkloadError(f"the square of {largest} is too large to be added up")
-    return np.array(booked, np.int64)[which]
 
 
 def _root(units: int, *, up: bool) -> int | float:

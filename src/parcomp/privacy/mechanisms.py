@@ -17,7 +17,7 @@ from typing import overload
 import numpy as np
 from scipy.special import erfcinv, erfinv
 
-from parcomp.errors import ParcompError, shown
+from parcomp.errors import ArgumentError, shown
 from parcomp.privacy.rounding import RELATIVE, Floats, up
 
 __all__ = ["discrete_gaussian_mu", "laplace_scale", "sigma_for_mu", "sigma_for_rho"]
@@ -38,7 +38,7 @@ def discrete_gaussian_mu(sigma: float | Floats) -> float | Floats:
     """
     parameter = np.asarray(sigma, np.float64)
     if not ((parameter >= _SMALLEST) & (parameter <= _LARGEST)).all():
-        raise ParcompError(
+        raise ArgumentError(
             f"the sigma of a discrete Gaussian must be from {_SMALLEST} to {_LARGEST:.0f}, not {shown(sigma)}"
         )
     rest = _others(parameter)
@@ -62,7 +62,7 @@ def sigma_for_mu(mu: float | Floats) -> float | Floats:
     target = np.asarray(mu, np.float64)
     smallest, largest = discrete_gaussian_mu(_LARGEST), discrete_gaussian_mu(_SMALLEST)
     if not ((target >= smallest) & (target <= largest)).all():
-        raise ParcompError(
+        raise ArgumentError(
             f"mu must be from {smallest:.3g} to {largest:.3g} to be met by discrete Gaussian noise, not {shown(mu)}"
         )
     # μ* falls with σ and is close to 1/σ; where that guess does not bracket the answer, the whole range is searched.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parcomp.errors import ParcompError
+from parcomp.picture import picture
 from parcomp.privacy.tradeoff import TradeOff
 
 __all__ = ["save_tradeoffs"]
@@ -15,30 +15,16 @@ __all__ = ["save_tradeoffs"]
 
 def save_tradeoffs(path: Path, functions: Mapping[str, TradeOff], title: str, caption: str = "") -> None:
     """Draw functions, by their labels, to a PNG file."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an optional dependency
-    except ImportError as error:
-        raise ParcompError("a picture needs matplotlib: pip install 'parcomp[plot]'") from error
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415  only after the backend is chosen
-
     alphas = np.unique(np.concatenate((np.linspace(0, 1, 801), np.geomspace(1e-6, 1, 200))))
-    figure, axes = plt.subplots(figsize=(7, 6.4), dpi=120)
-    axes.plot([0, 1], [1, 0], color="#8c959f", linewidth=1, linestyle=":", label="nothing disclosed")
-    for label, f in functions.items():
-        values = f.values(alphas)
-        (line,) = axes.plot(alphas, values, linewidth=2, label=label)
-        axes.fill_between(alphas, values, 1 - alphas, color=line.get_color(), alpha=0.06)
-    axes.set_xlabel("type I error α")
-    axes.set_ylabel("least type II error f(α)")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    axes.set_aspect("equal")
-    axes.grid(color="#d0d7de", linewidth=0.5)
-    axes.set_title(title, fontsize=12, pad=12)
-    axes.legend(frameon=False)
-    if caption:
-        figure.text(0.5, 0.005, caption, ha="center", fontsize=9, color="#57606a")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, bbox_inches="tight")
-    plt.close(figure)
+    with picture(path, figsize=(7, 6.4)) as (figure, axes):
+        axes.plot([0, 1], [1, 0], color="#8c959f", linewidth=1, linestyle=":", label="nothing disclosed")
+        for label, f in functions.items():
+            values = f.values(alphas)
+            (line,) = axes.plot(alphas, values, linewidth=2, label=label)
+            axes.fill_between(alphas, values, 1 - alphas, color=line.get_color(), alpha=0.06)
+        axes.set(xlabel="type I error α", ylabel="least type II error f(α)", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axes.grid(color="#d0d7de", linewidth=0.5)
+        axes.set_title(title, fontsize=12, pad=12)
+        axes.legend(frameon=False)
+        if caption:
+            figure.text(0.5, 0.005, caption, ha="center", fontsize=9, color="#57606a")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from typing import Final
@@ -18,40 +18,24 @@ from typing import Final
 import numpy as np
 
 from parcomp.costs import COST_KINDS, UNITS_PER_ONE, CostKind, float_down, float_up
-from parcomp.errors import ParcompError, WorkloadError, shown
-from parcomp.model.workload import Workload
+from parcomp.errors import ArgumentError, WorkloadError, shown
+from parcomp.model import Workload, book_each
 from parcomp.overlap import Bracket, Units, WorkloadOverlap
-from parcomp.privacy.conversions import gdp_to_zcdp, pure_to_renyi, pure_to_zcdp, renyi_epsilon, zcdp_to_renyi
+from parcomp.privacy.conversions import (
+    check_delta,
+    gdp_to_zcdp,
+    pure_to_renyi,
+    pure_to_zcdp,
+    renyi_epsilon,
+    zcdp_to_renyi,
+)
 from parcomp.privacy.loss import neighbor_units
-from parcomp.privacy.measures import Neighbours, check_neighbours, check_rows_per_person
+from parcomp.privacy.measures import Neighbours, check_rows_per_person
 
 __all__ = ["ORDERS", "RenyiLoss", "renyi_loss"]
 
-ORDERS: Final = (
-    1.1,
-    1.25,
-    1.5,
-    1.75,
-    2.0,
-    2.5,
-    3.0,
-    4.0,
-    5.0,
-    6.0,
-    8.0,
-    10.0,
-    12.0,
-    16.0,
-    20.0,
-    24.0,
-    32.0,
-    48.0,
-    64.0,
-    96.0,
-    128.0,
-    256.0,
-    512.0,
-)
+_WHOLE_ORDERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512)
+ORDERS: Final = tuple(sorted((1.1, 1.25, 1.5, 1.75, 2.5, *map(float, _WHOLE_ORDERS))))
 """The orders that are looked at where none are given."""
 
 _FIRST_WORK: Final = 1 << 22
@@ -65,23 +49,23 @@ class RenyiLoss:
     With a δ also the least ``epsilon``, and the ``order`` that proves it.
     """
 
-    orders: tuple[float, ...]
-    losses: tuple[float, ...]
-    lower: tuple[float, ...]
-    sequential: tuple[float, ...]
+    orders: tuple[float, ...] = field(repr=False)
+    losses: tuple[float, ...] = field(repr=False)
+    lower: tuple[float, ...] = field(repr=False)
+    sequential: tuple[float, ...] = field(repr=False)
     neighbours: Neighbours
     rows_per_person: int
     delta: float | None
     epsilon: float | None
     order: float | None
-    refined: tuple[float, ...]
+    refined: tuple[float, ...] = field(repr=False)
     """The orders on which a search was spent beyond the first look."""
 
 
 def renyi_loss(
     workload: Workload,
     delta: float | None = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     rows_per_person: int = 1,
     *,
     orders: Sequence[float] = ORDERS,
@@ -92,11 +76,11 @@ def renyi_loss(
     With several rows per person an ε is booked as α·ε²/2, which, like the others, grows with the square of the rows.
     """
     deadline = time.monotonic() + time_limit
-    relation, rows = check_neighbours(neighbours), check_rows_per_person(rows_per_person)
+    relation, rows = Neighbours(neighbours), check_rows_per_person(rows_per_person)
     if not orders or not all(1 < order <= 10**6 for order in orders):
-        raise ParcompError(f"Rényi orders must be above 1 and at most 10^6, not {shown(list(orders))}")
-    if delta is not None and not 0 < delta < 1:
-        raise ParcompError(f"delta must be between 0 and 1, not {shown(delta)}")
+        raise ArgumentError(f"Rényi orders must be above 1 and at most 10^6, not {shown(list(orders))}")
+    if delta is not None:
+        check_delta(delta)
     ascending = sorted(set(orders))
     overlap = WorkloadOverlap(workload)
     costs = [_costs(workload, order, rows) for order in ascending]
@@ -158,16 +142,13 @@ def _worth_refining(
 def _costs(workload: Workload, order: float, rows: int) -> Units:
     """The Rényi divergence of each query at an order, in units, rounded up to at least one."""
     costs = np.empty(len(workload), np.int64)
-    for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist():
-        chosen = workload.kinds == kind
-        distinct, which = np.unique(workload.units[chosen], return_inverse=True)
-        booked = [
-            math.ceil(_divergence(COST_KINDS[kind], units / UNITS_PER_ONE, order, rows) * UNITS_PER_ONE)
-            for units in distinct.tolist()
-        ]
-        if max(booked) >= 2**62:
-            raise WorkloadError(f"a divergence of order {order} is too large to be added up")
-        costs[chosen] = np.maximum(1, np.array(booked, np.int64))[which]
+    for kind in workload.cost_kinds:
+
+        def book(units: int, kind: CostKind = kind) -> int:
+            return max(1, math.ceil(_divergence(kind, units / UNITS_PER_ONE, order, rows) * UNITS_PER_ONE))
+
+        chosen = workload.kinds == COST_KINDS.index(kind)
+        costs[chosen] = book_each(workload.units[chosen], book, f"a divergence of order {order}")
     return costs
 
 

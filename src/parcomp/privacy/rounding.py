@@ -37,29 +37,19 @@ def least_true(holds: Callable[[float], bool], low: float, high: float) -> float
 
     ``holds(high)`` must be true.  The answer is one at which it was evaluated, so it errs on the true side.
     """
-    if holds(low):
-        return low
-    while high - low > 1e-13 * max(abs(high), 1e-300):
-        middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
-        if middle in (low, high):
-            break
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return low if holds(low) else _narrowed(lambda middle: not holds(middle), low, high)[1]
 
 
 def most_true(holds: Callable[[float], bool], low: float, high: float) -> float:
     """The greatest number in [``low``, ``high``] at which ``holds`` (true, then false) is seen to be true."""
-    if holds(high):
-        return high
+    return high if holds(high) else _narrowed(holds, low, high)[0]
+
+
+def _narrowed(before: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """A narrow interval around the number at which ``before`` (true, then false) ends, both ends having been tried."""
     while high - low > 1e-13 * max(abs(high), 1e-300):
         middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
         if middle in (low, high):
             break
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+        low, high = (middle, high) if before(middle) else (low, middle)
+    return low, high

@@ -21,10 +21,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from parcomp.errors import ParcompError, shown
+from parcomp.errors import ArgumentError, shown
 from parcomp.privacy.atoms import Atoms, discrete_gaussian_atoms
 from parcomp.privacy.conversions import gdp_delta, pure_to_renyi
 from parcomp.privacy.rounding import RELATIVE, Floats, up
@@ -59,13 +58,29 @@ class TradeOff(ABC):
         """The least δ at ε, from above."""
         return float(self.deltas(np.array([epsilon]))[0])
 
-    @abstractmethod
     def values(self, alphas: Floats) -> Floats:
         """Lower bounds of f, for type I errors in [0, 1]."""
+        if not ((alphas >= 0) & (alphas <= 1)).all():
+            raise ArgumentError("a type I error must be between 0 and 1")
+        return np.clip(self._values(alphas), 0.0, 1.0) * (1 - RELATIVE)
+
+    def deltas(self, epsilons: Floats) -> Floats:
+        """Upper bounds of the privacy profile, for ε of either sign.
+
+        For a symmetric function δ(−ε) = 1 − e^(−ε)·(1 − δ(ε)).
+        """
+        size = np.abs(epsilons)
+        deltas = np.minimum(1.0, self._deltas(size))
+        negative = -np.expm1(-size) + np.exp(-size) * deltas
+        return np.where(epsilons >= 0, deltas, np.minimum(1.0, up(negative)))
 
     @abstractmethod
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile, for ε of either sign."""
+    def _values(self, alphas: Floats) -> Floats:
+        """The values but for rounding, which ``values`` makes up for."""
+
+    @abstractmethod
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """Upper bounds of the privacy profile, for ε ≥ 0."""
 
     @abstractmethod
     def support(self) -> Floats:
@@ -99,17 +114,15 @@ class ApproximateDP(TradeOff):
     def __post_init__(self) -> None:
         _check("epsilon", self.epsilon)
         if not 0 <= self.delta <= 1:
-            raise ParcompError(f"delta must be between 0 and 1, not {shown(self.delta)}")
+            raise ArgumentError(f"delta must be between 0 and 1, not {shown(self.delta)}")
 
-    def values(self, alphas: Floats) -> Floats:
-        """Lower bounds of f."""
+    def _values(self, alphas: Floats) -> Floats:
         return _from_lines(np.array([self.epsilon]), np.array([self.delta]), alphas)
 
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile: δ + (1 − δ)·(e^ε₀ − e^ε)/(e^ε₀ + 1) for |ε| ≤ ε₀."""
-        size = np.abs(epsilons)
-        pure = np.maximum(0.0, -np.expm1(size - self.epsilon)) / (1 + math.exp(-self.epsilon))
-        return _mirrored(epsilons, np.minimum(1.0, up(self.delta + (1 - self.delta) * pure)))
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """δ + (1 − δ)·(e^ε₀ − e^ε)/(e^ε₀ + 1) for ε ≤ ε₀."""
+        pure = np.maximum(0.0, -np.expm1(epsilons - self.epsilon)) / (1 + math.exp(-self.epsilon))
+        return up(self.delta + (1 - self.delta) * pure)
 
     def support(self) -> Floats:
         """The one supporting line."""
@@ -149,12 +162,10 @@ class Gaussian(TradeOff):
     def __post_init__(self) -> None:
         _check("mu", self.mu)
 
-    def values(self, alphas: Floats) -> Floats:
-        """Lower bounds of f."""
-        return _lowered(ndtr(-ndtri(_errors(alphas)) - self.mu))
+    def _values(self, alphas: Floats) -> Floats:
+        return np.asarray(ndtr(-ndtri(alphas) - self.mu))
 
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile, exact but for rounding."""
+    def _deltas(self, epsilons: Floats) -> Floats:
         return gdp_delta(self.mu, epsilons)
 
     def support(self) -> Floats:
@@ -175,21 +186,18 @@ class Laplace(TradeOff):
     def __post_init__(self) -> None:
         _check("epsilon", self.epsilon)
 
-    def values(self, alphas: Floats) -> Floats:
-        """Lower bounds of f: 1 − e^ε·α, then e^(−ε)/(4α), then e^(−ε)·(1 − α)."""
-        alpha = _errors(alphas)
+    def _values(self, alphas: Floats) -> Floats:
+        """1 − e^ε·α, then e^(−ε)/(4α), then e^(−ε)·(1 − α)."""
         odds = math.exp(-self.epsilon)
-        left = np.minimum(alpha, odds / 2)
-        middle = np.clip(alpha, max(odds / 2, 1e-300), 0.5)
-        exact = np.where(
-            alpha > 0.5, odds * (1 - alpha), np.where(alpha < odds / 2, 1 - left / odds, odds / 4 / middle)
+        left = np.minimum(alphas, odds / 2)
+        middle = np.clip(alphas, max(odds / 2, 1e-300), 0.5)
+        return np.where(
+            alphas > 0.5, odds * (1 - alphas), np.where(alphas < odds / 2, 1 - left / odds, odds / 4 / middle)
         )
-        return _lowered(exact)
 
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile: 1 − e^((ε − ε₀)/2) for |ε| ≤ ε₀."""
-        size = np.abs(epsilons)
-        return _mirrored(epsilons, up(np.maximum(0.0, -np.expm1((size - self.epsilon) / 2))))
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """1 − e^((ε − ε₀)/2) for ε ≤ ε₀."""
+        return up(np.maximum(0.0, -np.expm1((epsilons - self.epsilon) / 2)))
 
     def support(self) -> Floats:
         """A grid over all losses."""
@@ -230,7 +238,7 @@ class Envelope(TradeOff):
         chosen = np.flatnonzero((epsilons >= 0) & (epsilons < 700))
         order = chosen[np.argsort(epsilons[chosen], kind="stable")]
         if not len(order):
-            raise ParcompError("a profile needs a point with an epsilon of at least 0")
+            raise ArgumentError("a profile needs a point with an epsilon of at least 0")
         kept = epsilons[order]
         # δ falls as ε grows, so a point is bettered by any before it.
         points = np.minimum.accumulate(np.clip(deltas[order], 0.0, 1.0))
@@ -238,26 +246,23 @@ class Envelope(TradeOff):
         last = np.concatenate((np.diff(np.exp(kept)) > 0, [True]))
         return cls(kept[last], points[last])
 
-    def values(self, alphas: Floats) -> Floats:
-        """Lower bounds of f."""
+    def _values(self, alphas: Floats) -> Floats:
         return _from_lines(self.epsilons, self.points, alphas)
 
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile."""
-        size = np.abs(epsilons)
+    def _deltas(self, epsilons: Floats) -> Floats:
         # Below the first point the chord starts from the bound that (ε, δ)-DP gives at 0.
         first_epsilon, first_delta = float(self.epsilons[0]), float(self.points[0])
         at_zero = float(ApproximateDP(first_epsilon, first_delta).profile(0.0))
         nodes, points = np.concatenate(([0.0], self.epsilons)), np.concatenate(([at_zero], self.points))
-        after = np.minimum(np.searchsorted(nodes, size, side="right"), len(nodes) - 1)
+        after = np.minimum(np.searchsorted(nodes, epsilons, side="right"), len(nodes) - 1)
         before = after - 1
         # As parts of the two ends, so that nothing cancels where the right one is by far the smaller.
-        ended = size >= nodes[after]
-        share = np.expm1(np.minimum(size - nodes[after], 0.0)) / np.where(
+        ended = epsilons >= nodes[after]
+        share = np.expm1(np.minimum(epsilons - nodes[after], 0.0)) / np.where(
             ended, 1.0, np.expm1(nodes[before] - nodes[after])
         )
         chord = points[after] + share * np.maximum(points[before] - points[after], 0.0)
-        return _mirrored(epsilons, np.minimum(1.0, up(chord)))
+        return np.asarray(up(chord))
 
     def support(self) -> Floats:
         """The points it was made of."""
@@ -290,7 +295,9 @@ class DiscreteGaussian(TradeOff):
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.sigma <= 1e5:
-            raise ParcompError(f"the sigma of a discrete Gaussian must be from 0.01 to 100000, not {shown(self.sigma)}")
+            raise ArgumentError(
+                f"the sigma of a discrete Gaussian must be from 0.01 to 100000, not {shown(self.sigma)}"
+            )
 
     def atoms(self) -> Atoms:
         """The loss distribution; what is beyond 12σ counts as revealed."""
@@ -300,12 +307,10 @@ class DiscreteGaussian(TradeOff):
         """The losses that are not negative."""
         return self.atoms().support()
 
-    def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds of the privacy profile."""
-        return _mirrored(epsilons, self.atoms().deltas(np.abs(epsilons)))
+    def _deltas(self, epsilons: Floats) -> Floats:
+        return self.atoms().deltas(epsilons)
 
-    def values(self, alphas: Floats) -> Floats:
-        """Lower bounds of f."""
+    def _values(self, alphas: Floats) -> Floats:
         atoms = self.atoms()
         epsilons = atoms.support()
         return _from_lines(epsilons, atoms.deltas(epsilons), alphas)
@@ -316,46 +321,28 @@ class DiscreteGaussian(TradeOff):
 
 
 def _from_lines(epsilons: Floats, deltas: Floats, alphas: Floats) -> Floats:
-    """The largest of 0 and of both supporting lines of each point (ε, δ), ε ascending, at each α.
+    """The largest of both supporting lines of each point (ε, δ), ε ascending, at each α.
 
     Which line is the largest is found by bisection on their crossings; should rounding point to a neighbor of it, that
     line is a lower bound as well.
     """
-    alpha = _errors(alphas)
     slopes = np.exp(epsilons)
     gained = 1 - deltas
     # Line i beats line i + 1 at α above the crossing (δᵢ − δᵢ₊₁)/(e^εᵢ₊₁ − e^εᵢ); crossings fall with i.
     crossings = np.maximum.accumulate(((deltas[:-1] - deltas[1:]) / np.diff(slopes))[::-1])
-    steep = len(epsilons) - 1 - np.searchsorted(crossings, alpha, side="right")
-    first = gained[steep] - slopes[steep] * alpha - _ROUNDING
+    steep = len(epsilons) - 1 - np.searchsorted(crossings, alphas, side="right")
+    first = gained[steep] - slopes[steep] * alphas - _ROUNDING
     # The mirrored lines e^(−ε)·(1 − δ − α) are those of the inverse: line i + 1 is the larger one from the value at
     # the crossing on.
     ends = np.maximum.accumulate((gained[:-1] - slopes[:-1] * crossings[::-1]) if len(crossings) else crossings)
-    flat = np.searchsorted(ends, alpha, side="right")
-    second = (gained[flat] - alpha - _ROUNDING) / slopes[flat]
-    return _lowered(np.maximum(first, second))
-
-
-def _mirrored(epsilons: Floats, deltas: Floats) -> Floats:
-    """The profile at ε given that at |ε|: for a symmetric function δ(−ε) = 1 − e^(−ε)·(1 − δ(ε))."""
-    size = np.abs(epsilons)
-    negative = -np.expm1(-size) + np.exp(-size) * deltas
-    return np.where(epsilons >= 0, deltas, np.minimum(1.0, up(negative)))
-
-
-def _lowered(values: npt.NDArray[np.float64]) -> Floats:
-    return np.clip(values, 0.0, 1.0) * (1 - RELATIVE)
-
-
-def _errors(alphas: Floats) -> Floats:
-    if not ((alphas >= 0) & (alphas <= 1)).all():
-        raise ParcompError("a type I error must be between 0 and 1")
-    return alphas
+    flat = np.searchsorted(ends, alphas, side="right")
+    second = (gained[flat] - alphas - _ROUNDING) / slopes[flat]
+    return np.maximum(first, second)
 
 
 def _check(name: str, value: float) -> None:
     if not 0 <= value <= 700:
-        raise ParcompError(f"{name} must be between 0 and 700, not {shown(value)}")
+        raise ArgumentError(f"{name} must be between 0 and 700, not {shown(value)}")
 
 
 IDENTITY = ApproximateDP(0.0)

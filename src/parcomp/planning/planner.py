@@ -15,21 +15,22 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, amount_down, amount_up
-from parcomp.errors import CostError, ParcompError, WorkloadError, shown
-from parcomp.model.workload import QueryId, Workload
+from parcomp.costs import UNITS_PER_ONE, Amount, amount_down, amount_up, square_up
+from parcomp.errors import ArgumentError, CostError, WorkloadError, shown
+from parcomp.model import QueryId, Workload, book_each
+from parcomp.planning.accuracy import costs_for_errors, error_exponent, expected_errors, parameter_units
 from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
-from parcomp.planning.expected_error import costs_for_errors, error_exponent, expected_errors, parameter_units
 from parcomp.planning.filling import least_worst_error, same_for_all
-from parcomp.planning.fit import Units, weigh
+from parcomp.planning.fit import weigh
 from parcomp.planning.interior_point import least_total_error
-from parcomp.planning.problem import AllocationProblem, Floats, allocation_problem
+from parcomp.planning.problem import AllocationProblem, Floats, Units, allocation_problem
 from parcomp.planning.rows import EveryRow, RowSource, row_source
 from parcomp.planning.slack import raise_costs
-from parcomp.privacy.measures import Measure, MeasureName, find_measure
+from parcomp.privacy import Measure, MeasureName, find_measure
 
-__all__ = ["Objective", "Plan", "Progress", "plan", "plan_units", "required_budget"]
+__all__ = ["Objective", "PerQuery", "Plan", "Progress", "plan", "required_budget"]
 
 Objective: TypeAlias = Literal["mean", "max", "uniform"]
 PerQuery: TypeAlias = float | Sequence[float | None] | Mapping[QueryId, float]
@@ -42,6 +43,9 @@ _SOLVERS: Final[dict[Objective, PoolSolver]] = {
     "max": least_worst_error,
     "uniform": same_for_all,
 }
+_MOST_IMPORTANT: Final = 10**12
+"""By how much queries may differ in importance; beyond it, floating point leaves nothing to the others."""
+
 _SLACK_SHARE = 0.15
 """The part of the time that is kept for raising costs where the proof leaves slack."""
 
@@ -65,7 +69,7 @@ class Plan:
     objective: Objective
     budget_units: int
     units: Units
-    expected_error: Floats
+    expected_errors: Floats
     mean_error: float
     uniform_mean_error: float
     sequential_mean_error: float
@@ -73,6 +77,13 @@ class Plan:
     gap: float | None
     rounds: int
     seconds: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan of {len(self.workload):,} queries, {self.objective}: {self.measure.symbol} = {self.loss:,.6g}, "
+            f"mean error {self.mean_error:,.4g} (uniform {self.uniform_mean_error:,.4g}, "
+            f"sequential {self.sequential_mean_error:,.4g})>"
+        )
 
     @property
     def costs(self) -> list[int | float]:
@@ -91,7 +102,7 @@ class Plan:
     @property
     def worst_error(self) -> float:
         """The largest expected error."""
-        return float(self.expected_error.max(initial=0.0))
+        return float(self.expected_errors.max(initial=0.0))
 
     def priced(self) -> Workload:
         """The workload with the plan's costs; a contradiction costs one unit, which no row ever pays."""
@@ -101,16 +112,13 @@ class Plan:
         return parameter_units(self.measure, self.units)
 
 
-_MOST_IMPORTANT: Final = 10**12
-"""By how much queries may differ in importance; beyond it, floating point leaves nothing to the others."""
-
-
 def plan(
     workload: Workload,
-    budget: Amount | None,
     measure: MeasureName = "pure",
+    budget: Amount | None = None,
     objective: Objective = "mean",
     *,
+    budget_units: int | None = None,
     importance: PerQuery | None = None,
     ceilings: PerQuery | None = None,
     time_limit: float = 60.0,
@@ -120,8 +128,8 @@ def plan(
 
     ``mean`` has the least mean expected absolute error, ``max`` the least worst one (then the least second worst, and
     so on), ``uniform`` the same cost for all.  ``importance`` weighs the errors; ``ceilings`` are expected errors that
-    must not be exceeded.  Without a budget (None), the plan takes the least one that keeps the ceilings.  When the time
-    is up, the plan fits the budget as well, but may be further from the optimum.
+    must not be exceeded.  Without a budget, the plan takes the least one that keeps the ceilings; ``budget_units`` is
+    one in additive units.  When the time is up, the plan fits the budget as well, but may be further from the optimum.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"]), "age": pc.Integer(0, 119)})
@@ -130,57 +138,36 @@ def plan(
     >>> [round(cost, 4) for cost in result.costs]
     [0.5, 1.0, 0.5]
     """
-    found = find_measure(measure)
-    if budget is None and ceilings is None:
-        raise CostError("a plan needs a budget, or ceilings of the expected error from which a budget follows")
-    return plan_units(
-        workload,
-        None if budget is None else found.budget_down(budget),
-        found,
-        objective,
-        importance=importance,
-        ceilings=ceilings,
-        time_limit=time_limit,
-        progress=progress,
-    )
-
-
-def plan_units(
-    workload: Workload,
-    units: int | None,
-    measure: Measure,
-    objective: Objective = "mean",
-    *,
-    importance: PerQuery | None = None,
-    ceilings: PerQuery | None = None,
-    time_limit: float = 60.0,
-    progress: Progress | None = None,
-) -> Plan:
-    """The same for a budget in the additive units of a measure, of which no row is covered by more."""
     began = time.monotonic()
+    kind = find_measure(measure)
+    if budget is not None and budget_units is not None:
+        raise ArgumentError("a plan has one budget: give it as budget or as budget_units")
+    units = budget_units if budget is None else kind.budget_down(budget)
+    if units is None and ceilings is None:
+        raise CostError("a plan needs a budget, or ceilings of the expected error from which a budget follows")
     if objective not in get_args(Objective):
-        raise ParcompError(f"unknown objective {shown(objective)}; there are {', '.join(get_args(Objective))}")
+        raise ArgumentError(f"unknown objective {shown(objective)}; there are {', '.join(get_args(Objective))}")
     if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
-        raise ParcompError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
+        raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
     if importance is not None and objective == "uniform":
-        raise ParcompError("the uniform plan takes no importance: all queries cost the same")
-    _check_kinds(workload, measure)
+        raise ArgumentError("the uniform plan takes no importance: all queries cost the same")
+    _check_kinds(workload, kind)
     weights = np.ones(len(workload)) if importance is None else _weights(workload, importance)
-    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, measure)
+    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, kind)
     problem = allocation_problem(workload, weights, least, units or 1)
     source = row_source(problem.reduced)
     deadline = began + time_limit
     needed = _needed(problem, source, began + _BASELINE_SHARE * time_limit)
     if units is not None and needed > units:
         raise CostError(
-            f"a budget of {_parameter_text(measure, units)} does not keep the ceilings; "
-            f"{_parameter_text(measure, needed)} would do"
+            f"a budget of {kind.symbol} = {kind.parameter_up(units)} does not keep the ceilings; "
+            f"{kind.symbol} = {kind.parameter_up(needed)} would do"
         )
     problem = replace(problem, budget=needed if units is None else units)
     if not len(problem.queries):
-        return _finished(workload, problem, measure, objective, None, 1, began, weights)
-    exponent = error_exponent(measure)
-    tell = progress if progress is not None else _tell_nobody
+        return _finished(workload, problem, kind, objective, None, 1, began, weights)
+    exponent = error_exponent(kind)
+    tell = progress if progress is not None else lambda _rounds, _heaviest: None
     baseline = time.monotonic()
     gamma = weigh(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
@@ -189,7 +176,9 @@ def plan_units(
         fitted = Fitted(np.full(len(problem.count), same), gamma.upper * same, math.inf, 0, close=True)
     else:
         search = deadline - _SLACK_SHARE * (deadline - time.monotonic())
-        fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
+        # On few or busy cores the threads of a linear algebra library wait for each other longer than they compute.
+        with threadpool_limits(1, "blas"):
+            fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
         fitted = _no_worse_than_uniform(problem, objective, fitted, gamma.upper, exponent)
         if not isinstance(source, EveryRow) and not fitted.close and objective != "uniform":
             raised = raise_costs(problem, fitted.units, deadline)
@@ -200,7 +189,7 @@ def plan_units(
             if not needed
             else "the ceilings take the whole budget where a query without one is; give it a ceiling, or more budget"
         )
-    return _finished(workload, problem, measure, objective, fitted, gamma.upper, began, weights)
+    return _finished(workload, problem, kind, objective, fitted, gamma.upper, began, weights)
 
 
 def required_budget(
@@ -216,12 +205,12 @@ def required_budget(
     >>> required_budget(pc.Workload(domain, [domain.query(sex="F"), domain.query(sex="M")]), ceilings=20)
     0.049979191
     """
-    found = find_measure(measure)
-    _check_kinds(workload, found)
-    least = _least_units(workload, ceilings, found)
+    kind = find_measure(measure)
+    _check_kinds(workload, kind)
+    least = _least_units(workload, ceilings, kind)
     problem = allocation_problem(workload, np.ones(len(workload)), least, 1)
     needed = _needed(problem, row_source(problem.reduced), time.monotonic() + time_limit)
-    return found.parameter_up(needed)
+    return kind.parameter_up(needed)
 
 
 def _needed(problem: AllocationProblem, source: RowSource, deadline: float) -> int:
@@ -261,7 +250,7 @@ def _finished(
         objective=objective,
         budget_units=problem.budget,
         units=units,
-        expected_error=errors,
+        expected_errors=errors,
         mean_error=means[0],
         uniform_mean_error=means[1],
         sequential_mean_error=means[2],
@@ -300,8 +289,7 @@ def _gap(problem: AllocationProblem, objective: Objective, fitted: Fitted, expon
 
 def _check_kinds(workload: Workload, measure: Measure) -> None:
     """Costs are replaced, but costs of another measure show that the wrong measure was asked for."""
-    wrong = [COST_KINDS[kind] for kind in np.flatnonzero(np.bincount(workload.kinds)).tolist()]
-    wrong = [kind for kind in wrong if kind not in ("weight", measure.parameter)]
+    wrong = [kind for kind in workload.cost_kinds if kind not in ("weight", measure.parameter)]
     if wrong:
         raise WorkloadError(
             f"the queries state their costs in {' and '.join(wrong)}; "
@@ -327,7 +315,7 @@ def _per_query(workload: Workload, given: PerQuery, what: str) -> list[float | N
             continue
         number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
         if not number or not 0 < entry < math.inf:
-            raise ParcompError(f"{what} must be a positive number, not {shown(entry)}")
+            raise ArgumentError(f"{what} must be a positive number, not {shown(entry)}")
     return entries
 
 
@@ -351,13 +339,4 @@ def _booked(measure: Measure, units: Units) -> Units:
     """The additive units that are left after the parameter was rounded down to whole units: no more than before."""
     if measure.power == 1:
         return units
-    roots = parameter_units(measure, units)
-    return np.array([-(-root * root // UNITS_PER_ONE) for root in roots.tolist()], np.int64)
-
-
-def _parameter_text(measure: Measure, units: int) -> str:
-    return f"{measure.symbol} = {measure.parameter_up(units)}"
-
-
-def _tell_nobody(rounds: int, heaviest: float) -> None:
-    pass
+    return book_each(parameter_units(measure, units), square_up, "the square of the largest mu")

@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
 from parcomp.errors import CostError
-from parcomp.planning.utility import expected_error
-from parcomp.privacy.measures import Measure
-from parcomp.privacy.mechanisms import laplace_scale, sigma_for_mu, sigma_for_rho
+from parcomp.model import book_each
+from parcomp.planning.utility import Floats, expected_error
+from parcomp.privacy import Measure, laplace_scale, sigma_for_mu, sigma_for_rho
 
-__all__ = ["costs_for_errors", "error_exponent", "expected_errors", "parameter_units"]
+__all__ = ["Floats", "Units", "costs_for_errors", "error_exponent", "expected_errors", "parameter_units"]
 
-Floats = npt.NDArray[np.float64]
 Units = npt.NDArray[np.int64]
 
 _LARGEST_COST = 1_000.0
@@ -35,8 +34,7 @@ def parameter_units(measure: Measure, units: Units) -> Units:
     """Additive units in units of the measure's parameter; a root is rounded down, so that its square is no more."""
     if measure.power == 1:
         return units
-    distinct, which = np.unique(units, return_inverse=True)
-    return np.array([math.isqrt(one * UNITS_PER_ONE) for one in distinct.tolist()], np.int64)[which]
+    return book_each(units, lambda one: math.isqrt(one * UNITS_PER_ONE), "the largest cost")
 
 
 def expected_errors(measure: Measure, units: Units) -> Floats:

@@ -27,8 +27,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from parcomp.errors import WorkloadError
+from parcomp.model import Workload
 from parcomp.model.compile import compile_workload
-from parcomp.model.workload import Workload
 from parcomp.overlap import WorkloadOverlap
 from parcomp.overlap.reduce.values import drop_dominated_values
 from parcomp.privacy.composition import lower_convex_envelope, tensor_power
