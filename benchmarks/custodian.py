@@ -16,8 +16,7 @@ from parcomp.cli.demo_session import write_census
 from parcomp.custodian import Custodian
 from parcomp.custodian import Settings as CustodianSettings
 from parcomp.errors import RefusedError
-from parcomp.ledger.charge import Entry, utc_now
-from parcomp.ledger.store import create_ledger
+from parcomp.ledger import Entry, create_ledger, utc_now
 from parcomp.model.condition import Condition
 from parcomp.model.query import Query
 from parcomp.model.statement import Statement

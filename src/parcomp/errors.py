@@ -85,16 +85,17 @@ class LedgerWarning(UserWarning):
 
 
 class SettingsError(ParcompError, ValueError):
-    """A custodian's settings do not allow what is asked."""
+    """A setting or an argument is not among what is possible, or a custodian's settings do not allow what is asked."""
 
 
 class RefusedError(ParcompError):
     """Budget or quota do not bear a query; nothing was charged.
 
-    ``cost`` is what it asked for and ``remaining`` the most that its rows still bear, in additive units.
+    ``cost`` is what it asked for, rounded up, and ``remaining`` the most that its rows still bear, rounded down; both
+    in the parameter of the dataset's measure: ε, ρ or μ.
     """
 
-    def __init__(self, message: str, *, cost: int, remaining: int) -> None:
+    def __init__(self, message: str, *, cost: int | float, remaining: int | float) -> None:
         self.cost = cost
         self.remaining = remaining
         super().__init__(message)

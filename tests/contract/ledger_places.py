@@ -11,12 +11,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from parcomp.ledger.binding import Binding
+from parcomp.ledger import Binding, Ledger, chain_problems, create_ledger, open_ledger
 from parcomp.ledger.postgres import PostgresSession
+from parcomp.ledger.session import Session
 from parcomp.ledger.sqlite import SqliteSession
-from parcomp.ledger.store import Ledger, create_ledger, open_ledger
-from parcomp.ledger.tables import Session
-from tests.ledger.entries import BINDING
+from tests.ledger.entries import BINDING, entry
 
 
 @dataclass(frozen=True)
@@ -58,3 +57,22 @@ def fresh_database(url: str) -> str:
     parts = urlsplit(url)
     options = f"options=-capplication_name%3D{name}"
     return urlunsplit(parts._replace(path=f"/{name}", query=f"{parts.query}&{options}" if parts.query else options))
+
+
+REWRITING = [
+    "UPDATE parcomp_charge SET units = 1",
+    "DELETE FROM parcomp_charge",
+    "UPDATE parcomp_answer SET answer = 'other'",
+    "DELETE FROM parcomp_answer",
+    "DELETE FROM parcomp_request",
+    "UPDATE parcomp_ledger SET budget_units = 2000000",
+]
+
+
+def charge(ledger: Ledger, *units: int) -> None:
+    with ledger.transaction() as transaction:
+        transaction.append([entry(one) for one in units])
+
+
+def assert_whole(ledger: Ledger) -> None:
+    assert chain_problems(ledger.charges(), ledger.binding.digest) == []

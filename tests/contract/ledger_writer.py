@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from parcomp.ledger.store import Request, open_ledger
+from parcomp.ledger import Request, open_ledger
 from tests.ledger.entries import BINDING, entry
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from parcomp.data.table import open_table
+from parcomp.data import open_table
 from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain

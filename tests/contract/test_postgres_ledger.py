@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from parcomp.errors import LedgerError, MissingLedgerError
+from parcomp.ledger import Ledger, create_ledger, open_ledger
 from parcomp.ledger.charge import chain_problems
 from parcomp.ledger.postgres import PostgresSession
-from parcomp.ledger.store import Ledger, create_ledger, open_ledger
 from tests.contract.ledger_places import fresh_database
 from tests.ledger.entries import BINDING, entry
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from parcomp.data.table import open_table
+from parcomp.data import open_table
 from parcomp.errors import DataError
 from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
@@ -66,11 +66,16 @@ def test_names_of_tables_and_columns_are_no_sql(postgres, postgres_url):
     table.close()
 
 
-def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres_url):
-    """A server that restarts or drops connections does not stop the custodian."""
+def one_person(postgres, postgres_url):
+    """A domain, and the table of one person in it."""
     postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age")
     domain = Domain({"age": Integer(1, 2)})
-    table = open_table(postgres_url, "odd.people", domain)
+    return domain, open_table(postgres_url, "odd.people", domain)
+
+
+def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres_url):
+    """A server that restarts or drops connections does not stop the custodian."""
+    domain, table = one_person(postgres, postgres_url)
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         table._run("DELETE FROM odd.people RETURNING age")
     postgres.execute(DROP_CONNECTIONS)
@@ -80,9 +85,7 @@ def test_the_connection_is_read_only_and_made_again_when_lost(postgres, postgres
 
 def test_a_table_is_ready_or_refused_before_it_is_measured(postgres, postgres_url):
     """After the connection was lost its columns are looked at again, and all is well again once they are."""
-    postgres.execute("CREATE TABLE odd.people AS SELECT 1 AS age")
-    domain = Domain({"age": Integer(1, 2)})
-    table = open_table(postgres_url, "odd.people", domain)
+    domain, table = one_person(postgres, postgres_url)
     table.ready()
     assert counted(table, domain) == [1, 0]
     postgres.execute("ALTER TABLE odd.people RENAME TO gone")

@@ -11,7 +11,7 @@ import duckdb
 import psycopg
 import pytest
 
-from parcomp.data.table import open_table
+from parcomp.data import open_table
 from parcomp.errors import DataError
 from parcomp.model.attribute import Attribute, Binned, Integer
 from parcomp.model.condition import Condition

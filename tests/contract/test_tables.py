@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parcomp.data.table import Table, open_table
+from parcomp.data import Table, open_table
 from parcomp.errors import DataError
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.condition import Condition

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parcomp.custodian.request import Costs, read_request
+from parcomp.custodian.request import read_request
 from parcomp.errors import CostError, IdempotencyError, RefusedError
 from parcomp.planning import expected_errors
 from parcomp.privacy.measures import MEASURES
@@ -93,7 +93,7 @@ def test_no_batch_discloses_more_than_its_budget(tmp_path, measure, neighbours, 
         batch = RandomBatch(draw)
         settings = settings_of(tmp_path / str(number), batch, measure, neighbours, rows)
         budget = round(10 ** draw.uniform(-2, 1.5), 9)
-        asked = read_request(settings, "", batch.sql, Costs(budget=str(budget)))
+        asked = read_request(settings, "", batch.sql, budget=str(budget))
         whole = settings.measure.budget_down(str(budget))
         units = [release.units for release in asked.releases]
         spent = batch.loss(units, neighbours == "replace-one", factor_of(measure, rows))
@@ -140,7 +140,7 @@ def test_budgets_of_a_few_units_are_kept_or_refused(tmp_path):
         few = draw.randint(1, 60) * factor_of(measure, rows)
         budget = f"{few * 1e-9:.9f}" if measure != "gdp" else f"{max(32e-6, few**0.5 * 31.63e-6):.9f}"
         try:
-            asked = read_request(settings, "", batch.sql, Costs(budget=budget))
+            asked = read_request(settings, "", batch.sql, budget=budget)
         except CostError as error:
             outcomes.add("too small to be shared out among" in str(error))
             continue
@@ -157,7 +157,7 @@ def test_against_replacing_a_row_the_better_of_two_plans_is_taken(tmp_path):
     overlapping = [f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (5, 6, 7)]
     disjoint = [f"SELECT COUNT(*) FROM people WHERE age = {age}" for age in range(10)]
     for batch, least in ((overlapping, 0.3333), (disjoint, 0.4999)):
-        asked = read_request(settings, "", batch, Costs(budget="1"))
+        asked = read_request(settings, "", batch, budget="1")
         assert min(release.units for release in asked.releases) >= least * 10**9
     # Each grouped statement counts twice in the sum, so it costs less there: by √½ of the others under Laplace noise.
     mixed = [
@@ -165,7 +165,7 @@ def test_against_replacing_a_row_the_better_of_two_plans_is_taken(tmp_path):
         "SELECT COUNT(*) FROM people WHERE age < 9",
         "SELECT COUNT(*) FROM people GROUP BY sex",
     ]
-    units = [release.units for release in read_request(settings, "", mixed, Costs(budget="1")).releases]
+    units = [release.units for release in read_request(settings, "", mixed, budget="1").releases]
     assert units[0] == units[1]
     assert units[2] == pytest.approx(units[0] / 2**0.5, abs=2)
     assert units[0] + units[1] + 2 * units[2] == pytest.approx(10**9, abs=4)
@@ -178,7 +178,7 @@ def test_no_random_plan_by_sum_is_better(tmp_path, measure):
     settings = load_settings(tmp_path, neighbours="replace-one", budget="10", measure=measure)
     sql = [f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (5, 6, 6, 6)]
     sql += ["SELECT sex, COUNT(*) FROM people WHERE age < 8 GROUP BY sex"]
-    releases = read_request(settings, "", sql, Costs(budget="0.5")).releases
+    releases = read_request(settings, "", sql, budget="0.5").releases
     units = np.array([release.units for release in releases])[[0, 1, 4]]
     weights, factors = np.array([1, 3, 1]), np.array([1, 1, 2])
     whole = settings.measure.budget_down("0.5")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from parcomp.custodian import Custodian
 from parcomp.custodian.books import Books
 from parcomp.errors import CostError, DataError, IdempotencyError, ParcompError, RefusedError, SettingsError, SqlError
-from tests.custodians import write_custodian
+from parcomp.privacy.measures import MEASURES
+from tests.custodians import open_custodian, write_custodian
 
 WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"
 MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
@@ -39,7 +42,7 @@ def test_an_overlapping_query_is_refused_if_it_does_not_fit_and_charges_nothing(
         RefusedError, match=r"leaves epsilon 0\.4 on the rows of this query, which costs 0\.6"
     ) as refused:
         custodian.ask(YOUNG, epsilon="0.6")
-    assert (refused.value.cost, refused.value.remaining) == (600_000_000, 400_000_000)
+    assert (refused.value.cost, refused.value.remaining) == (0.6, 0.4)
     assert custodian.balance().charges == 2
     assert custodian.ask(YOUNG, epsilon="0.4").charge == 3
     assert custodian.balance().loss == 1
@@ -304,3 +307,45 @@ def _with_budget(custodian, units):
 
 def _broken(self, statements):
     raise DataError("the table cannot be read")
+
+
+@pytest.mark.parametrize("measure", ["pure", "zcdp", "gdp"])
+def test_a_refusal_tells_amounts_in_the_parameter_rounded_to_the_safe_side(tmp_path, measure):
+    """What is left after 0.7 and 0.6 on two overlapping sets; under GDP it is the root of what is left of μ²."""
+    known = MEASURES[measure]
+    with open_custodian(tmp_path, measure=measure, budget="1") as custodian:
+        custodian.ask(WOMEN, **{known.parameter: "0.7"})
+        with pytest.raises(RefusedError) as refused:
+            custodian.ask(YOUNG, **{known.parameter: "0.9000000001"})
+        assert refused.value.cost >= Fraction("0.9000000001")
+        left = known.budget_down(1) - known.cost_up("0.7")
+        assert Fraction(repr(refused.value.remaining)) ** known.power <= Fraction(left, 10**9)
+        assert refused.value.remaining == pytest.approx((left / 10**9) ** (1 / known.power), rel=1e-12)
+        assert refused.value.remaining == custodian.quote(YOUNG, **{known.parameter: "0.9"}).remaining
+        # Costs are rounded up to the ninth digit, which under GDP the root of what is left goes beyond.
+        custodian.ask(YOUNG, **{known.parameter: math.floor(refused.value.remaining * 10**9) / 10**9})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda custodian: custodian.quote(None, epsilon=1),
+        lambda custodian: custodian.ask(7, epsilon=1),
+        lambda custodian: custodian.ask(b"SELECT COUNT(*) FROM people", epsilon=1),
+        lambda custodian: custodian.quote_batch(None, epsilon=1),
+        lambda custodian: custodian.ask_batch(WOMEN, epsilon=1),
+        lambda custodian: custodian.ask_batch([WOMEN, None], epsilon=1),
+        lambda custodian: custodian.quote(WOMEN, epsilon=1, analyst=None),
+        lambda custodian: custodian.ask(WOMEN, epsilon=1, key=7),
+        lambda custodian: custodian.ask(WOMEN, epsilon={}),
+        lambda custodian: Custodian.open(None),
+        lambda custodian: Custodian.create(7),
+        lambda custodian: Custodian(None),
+    ],
+)
+def test_what_is_of_another_type_is_refused_in_words(custodian, call):
+    """No raw TypeError or AttributeError, which says nothing about what to do; and nothing is charged."""
+    with pytest.raises(ParcompError, match=r"\bnot\b") as refused:
+        call(custodian)
+    assert isinstance(refused.value, (TypeError, ValueError))
+    assert custodian.balance().charges == 0

@@ -10,7 +10,7 @@ import pytest
 
 from parcomp.custodian import Custodian
 from parcomp.errors import CostError, DataError, LedgerError, LedgerWarning, MissingLedgerError
-from parcomp.ledger.audit import audit
+from parcomp.ledger import audit_charges
 from parcomp.ledger.mark import MarkFile, UnwritableMarkError
 from tests.custodians import open_custodian, write_custodian
 
@@ -227,7 +227,7 @@ def test_what_sequential_composition_would_cost_is_no_less_than_the_loss(tmp_pat
         custodian.ask("SELECT COUNT(*) FROM people GROUP BY sex", epsilon="0.1")
         balance = custodian.balance()
         assert balance.loss == balance.sequential == pytest.approx(0.2 * rows_per_person)
-        audited = audit(custodian.charges(), custodian.settings.binding, custodian.settings.domain)
+        audited = audit_charges(custodian.charges(), custodian.settings.binding, custodian.settings.domain)
         assert (audited.loss, audited.sequential) == (2 * rows_per_person * 10**8,) * 2
 
 

@@ -15,7 +15,7 @@ from parcomp.custodian.release import Release
 from parcomp.errors import LedgerError, RefusedError
 from parcomp.privacy.measures import MEASURES
 from parcomp.privacy.mechanisms import discrete_gaussian_mu
-from parcomp.sql.parse import parse_statement
+from parcomp.sql import parse_statement
 from tests.custodians import load_settings, open_custodian
 
 WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"

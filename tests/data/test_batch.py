@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parcomp.data.table import Table, open_table
+from parcomp.data import Table, open_table
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain

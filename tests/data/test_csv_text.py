@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from parcomp.data.csv_text import CsvFile
-from parcomp.data.table import open_table
+from parcomp.data import open_table
+from parcomp.data.csv_text import COMPILED_FROM, CsvFile
 from parcomp.errors import DataError
 from parcomp.model.attribute import Categorical
 from parcomp.model.condition import Condition
@@ -23,9 +23,15 @@ FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\n|\Z)')
 
 
 def read(path, chunk_bytes, kept=None):
-    """Names and rows of a file, or the line at which it is refused."""
+    """Names and rows of a file, or the line at which it is refused; the same with the kernel compiled and plain."""
+    compiled, plain = (read_one_way(path, chunk_bytes, kept, compiled_from) for compiled_from in (0, 2**62))
+    assert plain == compiled, path.read_bytes()
+    return compiled
+
+
+def read_one_way(path, chunk_bytes, kept=None, compiled_from=COMPILED_FROM):
     try:
-        with CsvFile(str(path), chunk_bytes=chunk_bytes) as file:
+        with CsvFile(str(path), chunk_bytes=chunk_bytes, compiled_from=compiled_from) as file:
             names = file.names if kept is None else [file.names[place] for place in kept]
             columns = file.rows(names).read_all().columns
             return file.names, list(zip(*(column.to_pylist() for column in columns), strict=True))
@@ -225,8 +231,8 @@ def test_rows_beyond_one_batch_and_fields_beyond_one_chunk_are_whole(tmp_path):
     path.write_text("a,b\n" + "".join(f"{cell},\n" for cell in cells) + f"1,{quoted}\n2,3\n")
     assert path.stat().st_size > 4 * 2**20
     rows = [*((cell, None) for cell in cells), ("1", long), ("2", "3")]
-    assert read(path, 2**20) == (["a", "b"], rows)
-    assert read(path, 2**20, [0])[1] == [(cell,) for cell, _ in rows]
+    assert read_one_way(path, 2**20) == (["a", "b"], rows)
+    assert read_one_way(path, 2**20, [0])[1] == [(cell,) for cell, _ in rows]
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
@@ -241,3 +247,15 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
             rows.read_all()
         with pytest.raises(DataError, match="changed while it was read"):
             file.check()
+
+
+def test_a_file_just_below_the_size_that_is_compiled_and_one_just_above_are_read_alike(tmp_path):
+    """By the way that their sizes choose; the small one of several batches of chunks."""
+    path = tmp_path / "t.csv"
+    lines = [f'{number},{"é" * (number % 5)},"a, {number}"' for number in range(6_000)]
+    for count in (4_000, 6_000):
+        path.write_text("\n".join(["a,b,c", *lines[:count]]))
+        assert (path.stat().st_size < COMPILED_FROM) == (count == 4_000)
+        rows = [(str(number), "é" * (number % 5) or None, f"a, {number}") for number in range(count)]
+        for chunk_bytes in (1_000, 2**20):
+            assert read_one_way(path, chunk_bytes) == (["a", "b", "c"], rows)

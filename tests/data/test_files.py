@@ -14,11 +14,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from parcomp.data import open_table, suggest_domain
 from parcomp.data.codes import code_rows
 from parcomp.data.columns import Column
 from parcomp.data.dialect import DUCKDB
-from parcomp.data.suggest import suggest_domain
-from parcomp.data.table import open_table
 from parcomp.errors import DataError, DomainError
 from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.condition import Condition
@@ -244,7 +243,7 @@ def test_temporary_files_are_gone_with_the_process(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n")
     script = """
 import os, sys, tempfile
-from parcomp.data.table import open_table
+from parcomp.data import open_table
 from parcomp.model.attribute import Integer
 from parcomp.model.domain import Domain
 tempfile.tempdir = sys.argv[1]

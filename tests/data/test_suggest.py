@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from parcomp.data.suggest import suggest_domain
+from parcomp.data import suggest_domain
 from parcomp.errors import DataError, FileError
 from parcomp.model.attribute import Binned, Categorical, Integer
 

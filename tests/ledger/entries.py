@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from parcomp import Categorical, Domain, Integer
-from parcomp.ledger.binding import Binding
+from parcomp.ledger import Binding
 from parcomp.ledger.charge import Entry
 from parcomp.privacy.measures import PURE
 

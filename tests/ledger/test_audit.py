@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcomp import Categorical, Domain, Integer, Workload
-from parcomp.ledger.audit import _Accountant, _Reader, audit
-from parcomp.ledger.binding import Binding
+from parcomp.ledger import Binding
+from parcomp.ledger.audit import _Accountant, _Reader, audit_charges
 from parcomp.ledger.charge import Charge, Entry, chain
 from parcomp.model.condition import Condition
 from parcomp.model.statement import Statement
@@ -87,7 +87,7 @@ def test_the_loss_is_never_below_what_any_row_discloses(
 ) -> None:
     binding = bound(measure, 10**9, neighbours=neighbours, rows_per_person=rows)
     total = sum(units for _, units in spent)
-    found = audit(chained(binding, [entry_of(asked, units, total) for asked, units in spent]), binding, DOMAIN)
+    found = audit_charges(chained(binding, [entry_of(asked, units, total) for asked, units in spent]), binding, DOMAIN)
     changes = [(row, None) for row in ROWS] if neighbours == "add-remove" else list(product(ROWS, ROWS))
     disclosed = max(sum(spent_by(expense, before, after) for expense in spent) for before, after in changes)
     factor = rows**measure.group_power
@@ -111,7 +111,7 @@ def test_what_the_online_state_admits_passes_an_audit(spent: list[tuple[Statemen
     for asked, units in spent:
         if live.add(asked.query, units):
             entries.append(entry_of(asked, units, live.upper))
-    found = audit(chained(binding, entries), binding, DOMAIN)
+    found = audit_charges(chained(binding, entries), binding, DOMAIN)
     assert found.ok, found.problems
     assert found.loss <= 60
 
@@ -129,18 +129,18 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
     spent = [(Statement("count", Condition.of(query)), 1) for query in queries]
     loose = Binding.of("d", "1", domain, PURE, 1000)
     entries = [entry_of(asked, units, 70) for asked, units in spent]
-    quick = audit(chained(loose, entries), loose, domain, time_limit=0.0)
+    quick = audit_charges(chained(loose, entries), loose, domain, time_limit=0.0)
     # By work and not by time, some of which compiling may take.
     workload = Workload(domain, queries)
     gamma = WorkloadOverlap(workload).within_work(np.ones(len(queries), np.int64), 1 << 36).upper
     assert quick.ok
     assert quick.lower <= gamma < quick.loss
     tight = replace(loose, budget_units=gamma)
-    hasty = audit(chained(tight, entries), tight, domain, time_limit=0.0)
+    hasty = audit_charges(chained(tight, entries), tight, domain, time_limit=0.0)
     assert len(hasty.problems) == 1
     assert "not shown to be within the budget" in hasty.problems[0]
     assert "allow more time" in hasty.problems[0]
-    patient = audit(chained(tight, entries), tight, domain, time_limit=120.0)
+    patient = audit_charges(chained(tight, entries), tight, domain, time_limit=120.0)
     assert patient.ok
     assert patient.loss == gamma
 
@@ -157,7 +157,7 @@ def test_admitting_again_bounds_the_maximum_overlap(spent: list[tuple[Statement,
 
 
 def test_an_empty_ledger_has_spent_nothing() -> None:
-    found = audit([], bound(), DOMAIN)
+    found = audit_charges([], bound(), DOMAIN)
     assert (found.ok, found.charges, found.loss, found.sequential) == (True, 0, 0, 0)
     assert found.head == bound().digest
 
@@ -178,29 +178,31 @@ WOMEN, MEN, OLD = statement(sex="F"), statement(sex="M"), statement(age=3)
 def test_a_budget_may_be_used_up_but_not_exceeded(binding: Binding, loss: int) -> None:
     """Women 5, men 4, the old 4: at most 9 on one row, 13 altogether."""
     entries = [entry_of(WOMEN, 5, 5), entry_of(MEN, 4, 5), entry_of(OLD, 4, 9)]
-    found = audit(chained(binding, entries), binding, DOMAIN)
+    found = audit_charges(chained(binding, entries), binding, DOMAIN)
     assert (found.ok, found.loss, found.lower, found.checked) == (True, loss, loss, True)
     smaller = replace(binding, budget_units=binding.budget_units - 1)
-    found = audit(chained(smaller, entries), smaller, DOMAIN)
-    assert found.problems == (f"the loss: is {loss} units or more, the budget {loss - 1}",)
+    found = audit_charges(chained(smaller, entries), smaller, DOMAIN)
+    measure = MEASURES[binding.measure]
+    lost, budget = (f"{measure.parameter} {measure.parameter_down(units)}" for units in (loss, loss - 1))
+    assert found.problems == (f"the loss: is {lost} or more, the budget {budget}",)
     assert not found.checked
 
 
 def test_replacing_a_row_counts_groups_twice() -> None:
     binding = bound(budget=10, neighbours="replace-one")
     entries = [entry_of(statement(groups=(0,)), 5, 5)]
-    assert audit(chained(binding, entries), binding, DOMAIN).loss == 10
-    assert audit(chained(binding, [entry_of(statement(), 5, 5)]), binding, DOMAIN).loss == 5
+    assert audit_charges(chained(binding, entries), binding, DOMAIN).loss == 10
+    assert audit_charges(chained(binding, [entry_of(statement(), 5, 5)]), binding, DOMAIN).loss == 5
     # Also where the same rows were counted before as a whole.
     binding = bound(budget=20, neighbours="replace-one")
     entries = [entry_of(WOMEN, 5, 5), entry_of(statement(groups=(1,), sex="F"), 5, 10)]
-    assert audit(chained(binding, entries), binding, DOMAIN).loss == 15
+    assert audit_charges(chained(binding, entries), binding, DOMAIN).loss == 15
 
 
 def test_a_charge_that_covers_no_row_adds_nothing() -> None:
     binding = bound(budget=5, neighbours="replace-one")
     entries = [entry_of(WOMEN, 5, 5), entry_of(statement(age=[]), 4, 5)]
-    found = audit(chained(binding, entries), binding, DOMAIN)
+    found = audit_charges(chained(binding, entries), binding, DOMAIN)
     assert (found.ok, found.loss, found.sequential) == (True, 5, 9)
 
 
@@ -210,7 +212,7 @@ def test_a_value_is_read_on_its_own_attribute() -> None:
     binding = Binding.of("d", "1", domain, PURE, 9)
     spent = [({"first": 1}, 5, 5), ({"second": 1}, 4, 9), ({"second": 2}, 3, 9)]
     entries = [entry_of(Statement("count", Condition.of(domain.query(where))), *costs) for where, *costs in spent]
-    found = audit(chained(binding, entries), binding, domain)
+    found = audit_charges(chained(binding, entries), binding, domain)
     assert (found.ok, found.loss) == (True, 9)
 
 
@@ -228,11 +230,11 @@ CHARGES = chained(BINDING, ENTRIES)
 
 
 def problems(charges: Sequence[Charge], binding: Binding = BINDING, **more: Any) -> str:
-    return "\n".join(audit(charges, binding, DOMAIN, **more).problems)
+    return "\n".join(audit_charges(charges, binding, DOMAIN, **more).problems)
 
 
 def test_the_charges_that_are_tampered_with_below_are_sound_themselves() -> None:
-    found = audit(CHARGES, BINDING, DOMAIN, noted_head=CHARGES[1].digest)
+    found = audit_charges(CHARGES, BINDING, DOMAIN, noted_head=CHARGES[1].digest)
     assert found.ok
     assert (found.charges, found.head, found.loss, found.sequential) == (4, CHARGES[-1].digest, 10, 14)
 
@@ -272,7 +274,7 @@ def test_charges_that_were_cut_off_are_found_by_a_noted_head_only() -> None:
 def test_another_binding_or_domain_is_found() -> None:
     assert "charge 1: does not follow" in problems(CHARGES, replace(BINDING, budget_units=1000))
     other = Domain({**DOMAIN.attributes, "age": Integer(0, 4)})
-    assert "the binding: is for another domain" in audit(CHARGES, BINDING, other).problems
+    assert "the binding: is for another domain" in audit_charges(CHARGES, BINDING, other).problems
 
 
 @pytest.mark.parametrize(
@@ -328,8 +330,8 @@ def test_damage_is_told_and_not_raised(damage: dict[str, Any]) -> None:
 def test_amounts_beyond_what_floats_hold_are_exact() -> None:
     units = 2**61 + 1
     binding = bound(budget=units)
-    found = audit(chained(binding, [entry_of(WOMEN, units, units)]), binding, DOMAIN)
+    found = audit_charges(chained(binding, [entry_of(WOMEN, units, units)]), binding, DOMAIN)
     assert found.ok
     assert found.loss == units
-    found = audit(chained(binding, [entry_of(WOMEN, units + 1, units + 1)]), binding, DOMAIN)
+    found = audit_charges(chained(binding, [entry_of(WOMEN, units + 1, units + 1)]), binding, DOMAIN)
     assert not found.ok

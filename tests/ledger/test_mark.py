@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from parcomp.errors import LedgerError
+from parcomp.ledger import Ledger, create_ledger, open_ledger
 from parcomp.ledger.mark import Mark, MarkFile, UnwritableMarkError
-from parcomp.ledger.store import Ledger, create_ledger, open_ledger
 from tests.ledger.entries import BINDING, entry
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from parcomp.errors import LedgerError
+from parcomp.ledger import Ledger, create_ledger, open_ledger
 from parcomp.ledger.sqlite import SqliteSession
-from parcomp.ledger.store import Ledger, create_ledger, open_ledger
 from tests.ledger.entries import BINDING, entry
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from parcomp.sql.parse import parse_statement
+from parcomp.sql import parse_statement
 from tests.sql.conditions import DOMAIN, random_condition, table_of_all_rows, truth_in
 
 CONDITIONS = 2_200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parcomp.errors import SqlError
-from parcomp.sql.parse import parse_statement, parse_statements
+from parcomp.sql import parse_statement, parse_statements
 from tests.sql.bad_statements import BAD_CONDITIONS, BAD_STATEMENTS, CENSUS
 
 CASES = [*BAD_STATEMENTS, *((f"SELECT COUNT(*)\nFROM census WHERE {text}", says) for text, says in BAD_CONDITIONS)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parcomp.errors import SqlError
 from parcomp.model.statement import Statement
-from parcomp.sql.parse import parse_statement, parse_statements
+from parcomp.sql import parse_statement, parse_statements
 from tests.sql.conditions import DOMAIN
 
 # Words, symbols, constants, and what only looks like them.

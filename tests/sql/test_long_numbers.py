@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import parcomp as pc
-from parcomp.sql.parse import parse_statement
+from parcomp.sql import parse_statement
 
 DOMAIN = pc.Domain({"x": pc.Integer(-5, 5)}, name="people")
 

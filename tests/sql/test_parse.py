@@ -8,7 +8,7 @@ from parcomp.errors import SqlError
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.domain import Domain
 from parcomp.model.statement import Statement
-from parcomp.sql.parse import parse_statement, parse_statements
+from parcomp.sql import parse_statement, parse_statements
 from tests.sql.bad_statements import CENSUS
 
 

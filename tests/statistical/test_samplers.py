@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2, norm
 
-from parcomp.noise.mechanism import Mechanism
-from parcomp.noise.sampler import add_noise
+from parcomp.noise import Mechanism, add_noise
 
 KINDS = ("discrete-laplace", "discrete-gaussian")
 SCALES = (0.5, 1.0, 3.7, 20.0, 100.0, 12345.6)

@@ -13,7 +13,7 @@ import pytest
 
 from parcomp import Workload, max_overlap
 from parcomp.custodian import Custodian
-from parcomp.ledger.audit import audit
+from parcomp.ledger import audit_charges
 from tests.custodians import write_custodian
 from tests.soak import soaked
 
@@ -100,7 +100,7 @@ def _check(path):
             costs=[charge.units / 1e9 for charge in released],
         )
         assert custodian.balance().loss >= max_overlap(workload).upper
-        assert audit(custodian.charges(), custodian.settings.binding, domain).ok
+        assert audit_charges(custodian.charges(), custodian.settings.binding, domain).ok
     return len(notes)
 
 

@@ -21,10 +21,9 @@ from types import CodeType, FrameType
 from parcomp.custodian import Custodian, Settings
 from parcomp.data.csv_text import CsvFile
 from parcomp.errors import RefusedError
-from parcomp.noise.mechanism import Mechanism
-from parcomp.noise.sampler import add_noise
-from parcomp.overlap.live.live_overlap import LiveOverlap
-from parcomp.sql.parse import parse_statement
+from parcomp.noise import Mechanism, add_noise
+from parcomp.overlap import LiveOverlap
+from parcomp.sql import parse_statement
 
 ASKS = 2
 WATCHED = ("/custodian/", "/ledger/", "/noise/", "/data/")

@@ -11,7 +11,7 @@ from parcomp.cli.terminal import bar, new_console, number, plain_table
 from parcomp.cli.words import statement_in_words
 from parcomp.costs import amount_text
 from parcomp.custodian import Answer, Balance, BatchQuote, Quote, Settings
-from parcomp.ledger.charge import Charge
+from parcomp.ledger import Charge
 from parcomp.model import Statement
 from parcomp.privacy import guarantee_in_words
 

@@ -79,7 +79,7 @@ def batch(
 
     from parcomp.cli.answers import print_answers, print_quotes
     from parcomp.model import read_text
-    from parcomp.sql.parse import parse_statements
+    from parcomp.sql import parse_statements
 
     with pc.Custodian.open(custodian) as opened:
         try:

@@ -14,7 +14,7 @@ from parcomp.cli.terminal import new_console
 from parcomp.custodian import Custodian
 from parcomp.errors import RefusedError
 from parcomp.samples import census_domain, census_table
-from parcomp.sql.parse import parse_statement
+from parcomp.sql import parse_statement
 
 __all__ = ["run_session", "write_census"]
 

@@ -43,7 +43,7 @@ def suggest(
     ] = False,
 ) -> None:
     """Draft a domain file from what is public: a schema, a codebook or the types of columns."""
-    from parcomp.data.suggest import suggest_domain
+    from parcomp.data import suggest_domain
 
     if from_data:
         print(

@@ -36,7 +36,7 @@ def show(custodian: Custodian, as_json: Json = False) -> None:
         charges = opened.charges()
         if as_json:
             for charge in charges:
-                print(json.dumps(asdict(charge), ensure_ascii=False))
+                print(json.dumps({"number": charge.number, **asdict(charge)}, ensure_ascii=False))
             return
         print_balance(opened.settings, opened.balance())
         if charges:
@@ -57,8 +57,7 @@ def verify(
 ) -> None:
     """Recompute the chain of charges and their loss, by an independent pass; exit 2 if something is wrong."""
     from parcomp.custodian import Settings
-    from parcomp.ledger.audit import audit as audit_charges
-    from parcomp.ledger.mark import MarkFile, open_marked_ledger
+    from parcomp.ledger import MarkFile, audit_charges, open_marked_ledger
 
     settings = Settings.load(custodian)
     measure = settings.measure

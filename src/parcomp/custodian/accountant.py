@@ -26,16 +26,16 @@ __all__ = ["Account", "Expense", "Verdict"]
 
 @dataclass(frozen=True, slots=True)
 class Expense:
-    """A query to charge: its cost in additive units, and whether its answer has groups."""
+    """A query to charge: its cost in additive units, and how many groups of its answer a replaced row touches."""
 
     query: Query
     units: int
-    grouped: bool
+    touched: int
 
     @property
     def replaced_units(self) -> int:
         """What replacing a row discloses through its answer, in additive units."""
-        return 2 * self.units if self.grouped else self.units
+        return self.touched * self.units
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,28 @@ class Verdict:
     """What an expense would mean for an account, in additive units.
 
     ``adds`` is by how much the loss would grow, ``remaining`` the most that an expense on these rows may cost, and
-    ``upper`` the proven bound of γ afterwards.
+    ``upper`` the proven bound of γ afterwards.  ``short_of`` is what does not bear it, "" if it fits.
     """
 
-    fits: bool
     adds: int
     remaining: int
     upper: int
+    short_of: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether the expense may be made."""
+        return not self.short_of
 
 
 class Account:
-    """Expenses that never exceed what may be spent on a single row."""
+    """Expenses that never exceed what may be spent on a single row; ``name`` is what messages call it."""
 
-    def __init__(self, domain: Domain, limit: int, neighbours: Neighbours, budget: int | None = None) -> None:
+    def __init__(
+        self, name: str, domain: Domain, limit: int, neighbours: Neighbours, budget: int | None = None
+    ) -> None:
         """``limit`` is what may be spent from here on, ``budget`` what may have been spent before."""
+        self.name = name
         self.limit = limit
         self._replacing = neighbours == Neighbours.REPLACE_ONE
         # γ never exceeds the sum of all costs, so it is within the budget whichever bound an expense was admitted by.
@@ -85,17 +93,16 @@ class Account:
     def judge(self, expense: Expense) -> Verdict:
         """What booking the expense would mean; changes nothing."""
         if expense.query.is_contradiction:
-            return Verdict(fits=True, adds=0, remaining=self.limit, upper=self.upper)
+            return self._verdict(True, 0, self.limit, self.upper)
         quote = self._live.quote(expense.query, expense.units)
         upper = self.upper + quote.adds
         if not self._replacing:
             remaining = max(self.limit - quote.spent, 0)
-            return Verdict(expense.units <= remaining, quote.adds, remaining, upper)
-        factor = expense.replaced_units // expense.units
+            return self._verdict(expense.units <= remaining, quote.adds, remaining, upper)
         after = self._loss(upper, self._replaced[-1] + expense.replaced_units)
         by_overlap = self.limit // 2 - quote.spent if 2 * self.upper <= self.limit else 0
-        by_sum = (self.limit - self._replaced[-1]) // factor
-        return Verdict(after <= self.limit, after - self.loss, max(by_overlap, by_sum, 0), upper)
+        by_sum = (self.limit - self._replaced[-1]) // expense.touched
+        return self._verdict(after <= self.limit, after - self.loss, max(by_overlap, by_sum, 0), upper)
 
     def restore(self, expenses: Iterable[tuple[Expense, int]]) -> None:
         """Book expenses that were admitted before, with the bounds they led to."""
@@ -114,6 +121,9 @@ class Account:
         for _ in range(count):
             self._live.undo()
             self._replaced.pop()
+
+    def _verdict(self, fits: bool, adds: int, remaining: int, upper: int) -> Verdict:
+        return Verdict(adds, remaining, upper, "" if fits else self.name)
 
     def _loss(self, upper: int, replaced: int) -> int:
         return min(2 * upper, replaced) if self._replacing else upper

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parcomp.model.attribute import Value
-from parcomp.model.statement import Statement
 
-__all__ = ["Answer", "BatchQuote", "Group", "Quote", "nothing_to_count"]
+__all__ = ["Answer", "BatchQuote", "Group", "Quote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +31,7 @@ class Quote:
 
     def as_json(self) -> dict[str, Any]:
         """The quote as the command line's ``--json`` prints it."""
-        return {
-            "cost": self.cost,
-            "adds": self.adds,
-            "remaining": self.remaining,
-            "fits": self.fits,
-            "expected_error": self.expected_error,
-        }
+        return {name: getattr(self, name) for name in ("cost", "adds", "remaining", "fits", "expected_error")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,10 @@ class BatchQuote:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answer for one group: its values by attribute, and the noisy number with its 95 % interval."""
+    """The answer for one group: its values by attribute, and the noisy number with its 95 % interval.
+
+    Without GROUP BY the whole is a group, with no attributes.
+    """
 
     row: dict[str, Value]
     value: int | float
@@ -70,24 +66,24 @@ class Answer:
 
     charge: int | None
     groups: tuple[Group, ...]
-    grouped: bool
     cost: int | float
     expected_error: float
     cached: bool
 
     @property
+    def grouped(self) -> bool:
+        """Whether it was asked for with GROUP BY."""
+        return len(self.groups) != 1 or bool(self.groups[0].row)
+
+    @property
     def value(self) -> int | float:
         """The number, of an answer without GROUP BY."""
-        if self.grouped:
-            raise AttributeError("an answer with GROUP BY has groups, not one value")
-        return self.groups[0].value
+        return self._whole("groups, not one value").value
 
     @property
     def interval(self) -> tuple[int | float, int | float]:
         """The 95 % interval of the number, of an answer without GROUP BY."""
-        if self.grouped:
-            raise AttributeError("an answer with GROUP BY has an interval in each group")
-        return self.groups[0].interval
+        return self._whole("an interval in each group").interval
 
     def as_json(self) -> dict[str, Any]:
         """The answer as the command line's ``--json`` prints it."""
@@ -96,16 +92,10 @@ class Answer:
             numbers: dict[str, Any] = {"groups": groups}
         else:
             numbers = {"value": self.value, "interval": list(self.interval)}
-        return {
-            "charge": self.charge,
-            **numbers,
-            "cost": self.cost,
-            "expected_error": self.expected_error,
-            "cached": self.cached,
-        }
+        paid = {name: getattr(self, name) for name in ("cost", "expected_error", "cached")}
+        return {"charge": self.charge, **numbers, **paid}
 
-
-def nothing_to_count(statement: Statement) -> Answer:
-    """The answer to a statement that no row satisfies: 0 on every table, without noise and free."""
-    groups = tuple(Group(row, 0, (0, 0)) for row in statement.group_rows())
-    return Answer(None, groups, grouped=bool(statement.groups), cost=0, expected_error=0.0, cached=False)
+    def _whole(self, instead: str) -> Group:
+        if self.grouped:
+            raise AttributeError(f"an answer with GROUP BY has {instead}")
+        return self.groups[0]

@@ -9,47 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
 from parcomp.custodian.accountant import Account, Expense, Verdict
 from parcomp.custodian.settings import Settings
 from parcomp.errors import LedgerError
-from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import Charge, chain_problems
-from parcomp.model.notation import read_predicate
-from parcomp.model.predicate import Predicate
+from parcomp.ledger import Binding, Charge, ChargedQueries, Entry, chain, chain_problems
+from parcomp.model import groups_touched
 from parcomp.privacy import Neighbours
 
-__all__ = ["Books", "Bought", "Decision"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether an analyst may make an expense: the verdict of the dataset's account and that of the analyst's own."""
-
-    dataset: Verdict
-    own: Verdict | None
-
-    @property
-    def fits(self) -> bool:
-        """Whether both accounts bear it."""
-        return self.dataset.fits and (self.own is None or self.own.fits)
-
-    @property
-    def remaining(self) -> int:
-        """The most that may be spent on these rows, in additive units."""
-        return self.dataset.remaining if self.own is None else min(self.dataset.remaining, self.own.remaining)
-
-
-@dataclass(frozen=True, slots=True)
-class Bought:
-    """A statement that was paid for, by which charge and at which cost."""
-
-    number: int
-    digest: str
-    analyst: str
-    statement: str
-    units: int
+__all__ = ["Books"]
 
 
 class Books:
@@ -57,21 +26,19 @@ class Books:
 
     def __init__(self, settings: Settings, binding: Binding) -> None:
         """``binding`` is that of the ledger."""
-        self._domain = settings.domain
-        self.dataset = Account(settings.domain, settings.row_budget, settings.neighbours)
+        domain, limit, neighbours = settings.domain, settings.row_budget, settings.neighbours
+        self.dataset = Account("the budget", domain, limit, neighbours)
         self._own = {
-            analyst: Account(
-                settings.domain, settings.row_quota(analyst), settings.neighbours, budget=settings.row_budget
-            )
+            analyst: Account(f"the quota of {analyst}", domain, settings.row_quota(analyst), neighbours, budget=limit)
             for analyst, quota in settings.quotas.items()
             if quota is not None
         }
-        self._replacing = settings.neighbours == Neighbours.REPLACE_ONE
-        self._entered: list[Bought] = []
+        self._replacing = neighbours == Neighbours.REPLACE_ONE
+        self._queries = ChargedQueries(domain)
         self._start = binding.digest
-        self._by_digest: dict[str, Bought] = {}
-        self._by_statement: dict[str, list[Bought]] = {}
-        self._predicates: dict[tuple[str, str], Predicate] = {}
+        self._entered: list[Charge] = []
+        self._by_digest: dict[str, Charge] = {}
+        self._by_statement: dict[str, list[Charge]] = {}
 
     @property
     def number(self) -> int:
@@ -80,15 +47,10 @@ class Books:
 
     def enter(self, charges: Sequence[Charge]) -> None:
         """Enter charges that follow the last one; a chain that does not hold is not taken over."""
-        last = self._entered[-1].digest if self._entered else self._start
-        problems = chain_problems(charges, last, after=self.number)
+        problems = chain_problems(charges, self._head, after=self.number)
         if problems:
             raise LedgerError(f"the ledger was tampered with or damaged ({problems[0]}); see: parcomp ledger verify")
-        expenses = [self._expense(charge) for charge in charges]
-        self.dataset.restore([(e, charge.upper) for e, charge in zip(expenses, charges, strict=True)])
-        for expense, charge in zip(expenses, charges, strict=True):
-            bought = Bought(charge.number, charge.digest, charge.analyst, charge.statement, charge.units)
-            self._remember(bought, expense, charge.upper)
+        self._book(charges)
         if self._replacing:
             for analyst in {charge.analyst for charge in charges} & self._own.keys():
                 self._own[analyst].tighten()
@@ -96,25 +58,32 @@ class Books:
     def take_back(self, number: int) -> None:
         """Forget all charges after the one with this number."""
         while self.number > number:
-            bought = self._entered.pop()
-            del self._by_digest[bought.digest]
-            self._by_statement[bought.statement].pop()
+            charge = self._entered.pop()
+            del self._by_digest[charge.digest]
+            self._by_statement[charge.statement].pop()
             self.dataset.undo(1)
-            if bought.analyst in self._own:
-                self._own[bought.analyst].undo(1)
+            if charge.analyst in self._own:
+                self._own[charge.analyst].undo(1)
 
-    def decide(self, analyst: str, expense: Expense) -> Decision:
-        """Whether the analyst may make the expense, and what it would mean."""
-        own = self._own.get(analyst)
-        return Decision(self.dataset.judge(expense), None if own is None else own.judge(expense))
+    def decide(self, analyst: str, expense: Expense) -> Verdict:
+        """Whether the analyst may make the expense, and what it would mean for the dataset."""
+        verdict, own = self.dataset.judge(expense), self._own.get(analyst)
+        if own is None:
+            return verdict
+        mine = own.judge(expense)
+        return replace(
+            verdict,
+            remaining=min(verdict.remaining, mine.remaining),
+            short_of=verdict.short_of or mine.short_of,
+        )
 
-    def bought(self, statement: str, units: int) -> Bought | None:
+    def bought(self, statement: str, units: int) -> Charge | None:
         """The dearest charge for an equal statement, if it was bought at least as accurately."""
-        best = max(self._by_statement.get(statement, ()), key=lambda bought: bought.units, default=None)
+        best = max(self._by_statement.get(statement, ()), key=lambda charge: charge.units, default=None)
         return best if best is not None and best.units >= units else None
 
-    def charge(self, digest: str) -> Bought:
-        """What the charge with this digest paid for."""
+    def charge(self, digest: str) -> Charge:
+        """The charge with this digest."""
         if digest not in self._by_digest:
             raise LedgerError(
                 "the ledger keeps a request for a charge that it does not have; see: parcomp ledger verify"
@@ -123,37 +92,34 @@ class Books:
 
     @contextmanager
     def supposing(self) -> Iterator[None]:
-        """Within this, expenses may be supposed; they are forgotten at its end."""
+        """Within this, entries may be supposed; they are forgotten at its end."""
         known = self.number
         try:
             yield
         finally:
             self.take_back(known)
 
-    def suppose(self, analyst: str, statement: str, expense: Expense, decision: Decision) -> None:
-        """Go on as if an expense that fits had been charged."""
-        upper = decision.dataset.upper
-        self.dataset.restore([(expense, upper)])
-        number = self.number + 1
-        self._remember(Bought(number, f"supposed {number}", analyst, statement, expense.units), expense, upper)
+    def suppose(self, entry: Entry) -> None:
+        """Go on as if an entry that fits had been charged."""
+        self._book([chain(self._head, self.number + 1, entry)])
 
-    def _remember(self, bought: Bought, expense: Expense, upper: int) -> None:
-        self._entered.append(bought)
-        self._by_digest[bought.digest] = bought
-        self._by_statement.setdefault(bought.statement, []).append(bought)
-        own = self._own.get(bought.analyst)
-        if own is not None:
-            # What one analyst spends is no more than what all do. Only against replacing a row does this bound decide
-            # anything, and there it is tightened.
-            own.restore([(expense, min(own.upper + expense.units, upper))])
+    @property
+    def _head(self) -> str:
+        return self._entered[-1].digest if self._entered else self._start
+
+    def _book(self, charges: Sequence[Charge]) -> None:
+        booked = [(self._expense(charge), charge.upper) for charge in charges]
+        self.dataset.restore(booked)
+        for charge, (expense, upper) in zip(charges, booked, strict=True):
+            self._entered.append(charge)
+            self._by_digest[charge.digest] = charge
+            self._by_statement.setdefault(charge.statement, []).append(charge)
+            own = self._own.get(charge.analyst)
+            if own is not None:
+                # What one analyst spends is no more than what all do. Only against replacing a row does this bound
+                # decide anything, and there it is tightened.
+                own.restore([(expense, min(own.upper + expense.units, upper))])
 
     def _expense(self, charge: Charge) -> Expense:
-        where = {}
-        for name, written in json.loads(charge.where).items():
-            # Few predicates make up many queries.
-            key = name, repr(written)
-            if key not in self._predicates:
-                self._domain.index(name)
-                self._predicates[key] = read_predicate(self._domain.attributes[name], written)
-            where[name] = self._predicates[key]
-        return Expense(self._domain.query(where), charge.units, grouped="groups" in json.loads(charge.statement))
+        query = self._queries.query(json.loads(charge.where))
+        return Expense(query, charge.units, groups_touched(json.loads(charge.statement).get("groups")))

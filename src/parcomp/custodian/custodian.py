@@ -24,23 +24,22 @@ all rows, and fails or does not whatever is asked.
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from parcomp.costs import Amount
-from parcomp.custodian.answer import Answer, BatchQuote, nothing_to_count
-from parcomp.custodian.books import Books, Bought, Decision
+from parcomp.custodian.answer import Answer, BatchQuote, Quote
+from parcomp.custodian.books import Books
 from parcomp.custodian.quotation import quote_all, refusal
 from parcomp.custodian.release import Release
-from parcomp.custodian.request import Amounts, Asked, Costs, expense_of, read_request
+from parcomp.custodian.request import Asked, Costs, read_request
 from parcomp.custodian.settings import Settings
+from parcomp.data import open_table
 from parcomp.errors import (
     DataError,
     IdempotencyError,
@@ -48,18 +47,24 @@ from parcomp.errors import (
     LedgerWarning,
     MissingLedgerError,
     ParcompError,
-    RefusedError,
+    SettingsError,
     shown,
 )
-from parcomp.ledger.charge import Charge, Entry, utc_now
-from parcomp.ledger.mark import MarkFile, UnwritableMarkError, open_marked_ledger
-from parcomp.ledger.store import Ledger, Request, Transaction, create_ledger
-from parcomp.model.query import Query
+from parcomp.ledger import (
+    Charge,
+    Entry,
+    Ledger,
+    MarkFile,
+    Request,
+    Transaction,
+    UnwritableMarkError,
+    create_ledger,
+    open_marked_ledger,
+)
 from parcomp.model.statement import Statement
 
 if TYPE_CHECKING:
-    from parcomp.custodian.answer import Quote
-    from parcomp.data.table import Table
+    from parcomp.data import Table
 
 __all__ = ["Balance", "Custodian"]
 
@@ -83,12 +88,8 @@ class Balance:
     charges: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Paid:
-    """What pays for a statement, None if there is nothing to pay; ``fresh`` if it was charged for this request."""
-
-    bought: Bought | None
-    fresh: bool
+_Paid: TypeAlias = list[tuple[Charge | None, bool]]
+"""What pays for each statement, None if there is nothing to pay, and whether it was charged for this request."""
 
 
 class Custodian:
@@ -98,6 +99,8 @@ class Custodian:
     """
 
     def __init__(self, settings: Settings) -> None:
+        if not isinstance(settings, Settings):
+            raise SettingsError(f"a custodian has Settings, not {shown(settings)}; Custodian.open(path) reads a file")
         self.settings = settings
         self._mark = None if settings.mark is None else MarkFile(settings.mark)
         self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
@@ -159,73 +162,51 @@ class Custodian:
     def __enter__(self) -> Custodian:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def quote(
-        self,
-        sql: str,
-        *,
-        epsilon: Amount | None = None,
-        rho: Amount | None = None,
-        mu: Amount | None = None,
-        analyst: str = "",
-    ) -> Quote:
-        """What asking would cost, and how accurate the answer would be; changes nothing."""
-        return self.quote_batch([sql], epsilon=epsilon, rho=rho, mu=mu, analyst=analyst).quotes[0]
+    def quote(self, sql: str | Statement, *, analyst: str = "", **cost: Unpack[Costs]) -> Quote:
+        """What asking at a cost (``epsilon``, ``rho`` or ``mu``) would mean; changes nothing."""
+        return self.quote_batch([sql], analyst=analyst, **cost).quotes[0]
 
     def quote_batch(
         self,
         statements: Sequence[str | Statement],
         *,
-        epsilon: Amounts = None,
-        rho: Amounts = None,
-        mu: Amounts = None,
         budget: Amount | None = None,
         analyst: str = "",
+        **costs: Unpack[Costs],
     ) -> BatchQuote:
         """What asking a batch would mean, with costs or with a budget for all; changes nothing."""
-        asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
+        asked = read_request(self.settings, analyst, statements, budget=budget, **costs)
         with self._opened_books() as books:
             self._look_at_the_mark()
             self._catch_up(self._ledger)
             return quote_all(self.settings, books, asked)
 
-    def ask(
-        self,
-        sql: str,
-        *,
-        epsilon: Amount | None = None,
-        rho: Amount | None = None,
-        mu: Amount | None = None,
-        analyst: str = "",
-        key: str | None = None,
-    ) -> Answer:
+    def ask(self, sql: str | Statement, *, analyst: str = "", key: str | None = None, **cost: Unpack[Costs]) -> Answer:
         """Pay for a statement and answer it; :class:`~parcomp.errors.RefusedError` if budget or quota do not bear it.
 
-        With a ``key`` of the caller's choice, the same request sent again gets the same answer and is charged once.
+        The cost is given in the parameter of the dataset's measure: ``epsilon``, ``rho`` or ``mu``.  With a ``key`` of
+        the caller's choice, the same request sent again gets the same answer and is charged once.
         """
-        return self.ask_batch([sql], epsilon=epsilon, rho=rho, mu=mu, analyst=analyst, key=key)[0]
+        return self.ask_batch([sql], analyst=analyst, key=key, **cost)[0]
 
     def ask_batch(
         self,
         statements: Sequence[str | Statement],
         *,
-        epsilon: Amounts = None,
-        rho: Amounts = None,
-        mu: Amounts = None,
         budget: Amount | None = None,
         analyst: str = "",
         key: str | None = None,
+        **costs: Unpack[Costs],
     ) -> list[Answer]:
         """Answer all statements or none, in one pass over the table.
 
         Costs are one for all or one for each statement.  A ``budget`` instead is shared out so that the mean expected
         error is least (:func:`parcomp.plan`).
         """
-        asked = read_request(self.settings, analyst, statements, Costs(epsilon, rho, mu, budget))
+        asked = read_request(self.settings, analyst, statements, budget=budget, **costs)
         table = self._table()
         if self._mark is not None:
             # Found out before anything is charged: a ledger that was rolled back, and a mark that cannot be set.
@@ -241,7 +222,7 @@ class Custodian:
                 self._mark.advance(self._ledger)
             except UnwritableMarkError as error:
                 raise UnwritableMarkError(f"{error}; {_STANDS}") from None
-        return [self._release(*pair, stored) for pair in zip(asked.releases, paid, strict=True)]
+        return [self._release(release, *one, stored) for release, one in zip(asked.releases, paid, strict=True)]
 
     def balance(self) -> Balance:
         """What was spent so far."""
@@ -260,7 +241,7 @@ class Custodian:
         """The ledger's charges, in order."""
         return self._ledger.charges()
 
-    def _charge(self, asked: Asked, key: str | None) -> list[_Paid]:
+    def _charge(self, asked: Asked, key: str | None) -> _Paid:
         """What pays for each statement; charged, durably, where nothing does yet."""
         self._catch_up(self._ledger)
         paid = self._paid(self._ledger, asked, key)
@@ -279,14 +260,16 @@ class Custodian:
                 if paid is None:
                     paid = self._append(transaction, asked, due)
                     if key is not None:
-                        transaction.remember(_request(asked, key, paid))
+                        digests = tuple(None if charge is None else charge.digest for charge, _ in paid)
+                        fresh = tuple(fresh for _, fresh in paid)
+                        transaction.remember(Request(asked.analyst, key, asked.body_digest, digests, fresh))
                 return paid
         except ParcompError:
             # Whether a failed commit stands is for the ledger to say, when the books catch up with it.
             self._books.take_back(known)
             raise
 
-    def _paid(self, ledger: Ledger | Transaction, asked: Asked, key: str | None) -> list[_Paid] | None:
+    def _paid(self, ledger: Ledger | Transaction, asked: Asked, key: str | None) -> _Paid | None:
         """What pays for the statements already, None if something is left to do."""
         if key is not None:
             request = ledger.request(asked.analyst, key)
@@ -297,67 +280,52 @@ class Custodian:
             # The request may have been committed after the books were last brought up to date.
             self._catch_up(ledger)
             return [
-                _Paid(None if digest is None else self._books.charge(digest), fresh)
+                (None if digest is None else self._books.charge(digest), fresh)
                 for digest, fresh in zip(request.charges, request.fresh, strict=True)
             ]
-        paid = []
+        paid: _Paid = []
         for release in asked.releases:
             bought = self._books.bought(release.statement.text, release.units)
             if bought is None and not release.statement.query.is_contradiction:
                 return None
-            paid.append(_Paid(bought, fresh=False))
+            paid.append((bought, False))
         return paid
 
-    def _due(self, asked: Asked) -> list[tuple[Release, Decision]]:
+    def _due(self, asked: Asked) -> list[Entry]:
         """What is to be charged; all of it fits."""
         due = []
+        batch = str(self._books.number + 1) if len(asked.releases) > 1 else ""
         with self._books.supposing():
             for text, release in asked.dearest.items():
-                expense = expense_of(release)
+                expense = release.expense
                 if expense.query.is_contradiction or self._books.bought(text, release.units) is not None:
                     continue
-                decision = self._books.decide(asked.analyst, expense)
-                if not decision.fits:
-                    reason = refusal(self.settings, asked.analyst, release, decision)
-                    raise RefusedError(reason, cost=release.units, remaining=decision.remaining)
-                self._books.suppose(asked.analyst, text, expense, decision)
-                due.append((release, decision))
+                verdict = self._books.decide(asked.analyst, expense)
+                if not verdict.fits:
+                    raise refusal(self.settings, release, verdict)
+                due.append(asked.entry(release, verdict, batch))
+                self._books.suppose(due[-1])
         return due
 
-    def _append(self, transaction: Transaction, asked: Asked, due: Sequence[tuple[Release, Decision]]) -> list[_Paid]:
+    def _append(self, transaction: Transaction, asked: Asked, due: Sequence[Entry]) -> _Paid:
         """Charge what is due, and say what pays for each statement."""
-        time = utc_now()
-        batch = str(self._books.number + 1) if len(asked.releases) > 1 else ""
-        charges = transaction.append(
-            [
-                Entry(
-                    time,
-                    asked.analyst,
-                    release.statement.text,
-                    _where(release.statement.query),
-                    release.units,
-                    decision.dataset.upper,
-                    batch,
-                )
-                for release, decision in due
-            ]
-        )
+        charges = transaction.append(due)
         self._books.enter(charges)
         fresh = {charge.number for charge in charges}
-        paid = []
+        paid: _Paid = []
         for release in asked.releases:
             bought = self._books.bought(release.statement.text, release.units)
             # Of equal statements in a batch, the first one is told what it cost.
-            paid.append(_Paid(bought, bought is not None and bought.number in fresh))
+            paid.append((bought, bought is not None and bought.number in fresh))
             fresh -= {bought.number} if bought is not None else set()
         return paid
 
-    def _stored(self, table: Table, asked: Asked, paid: Sequence[_Paid]) -> dict[str, str]:
+    def _stored(self, table: Table, asked: Asked, paid: _Paid) -> dict[str, str]:
         """The noisy numbers by the charge's digest: as they are stored, else counted, given noise and stored first."""
         bought = {
-            one.bought.digest: Release.plan(self.settings, release.statement, one.bought.units)
-            for release, one in zip(asked.releases, paid, strict=True)
-            if one.bought is not None
+            charge.digest: Release.plan(self.settings, release.statement, charge.units)
+            for release, (charge, _) in zip(asked.releases, paid, strict=True)
+            if charge is not None
         }
         stored = self._ledger.answers(bought)
         missing = {digest: release for digest, release in bought.items() if digest not in stored}
@@ -370,12 +338,12 @@ class Custodian:
             stored |= self._ledger.store_answers(noisy)
         return stored
 
-    def _release(self, release: Release, paid: _Paid, stored: dict[str, str]) -> Answer:
-        if paid.bought is None:
-            return nothing_to_count(release.statement)
-        bought = Release.plan(self.settings, release.statement, paid.bought.units)
-        cost = self.settings.measure.parameter_up(paid.bought.units) if paid.fresh else 0
-        return bought.answer(stored[paid.bought.digest], paid.bought.number, cost, cached=not paid.fresh)
+    def _release(self, release: Release, charge: Charge | None, fresh: bool, stored: dict[str, str]) -> Answer:
+        if charge is None:
+            return release.nothing()
+        bought = Release.plan(self.settings, release.statement, charge.units)
+        cost = self.settings.measure.parameter_up(charge.units) if fresh else 0
+        return bought.answer(stored[charge.digest], charge.number, cost, cached=not fresh)
 
     @contextmanager
     def _opened_books(self) -> Iterator[Books]:
@@ -416,16 +384,4 @@ class Custodian:
 
 
 def _open_table(settings: Settings) -> Table:
-    from parcomp.data.table import open_table  # noqa: PLC0415  quotes need no table, and Ibis loads slowly
-
     return open_table(settings.source, settings.table or settings.name, settings.domain)
-
-
-def _where(query: Query) -> str:
-    return json.dumps(query.where(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _request(asked: Asked, key: str, paid: Sequence[_Paid]) -> Request:
-    """What to remember under an idempotency key: the charge of each statement, and whether it was made for this one."""
-    digests = tuple(None if one.bought is None else one.bought.digest for one in paid)
-    return Request(asked.analyst, key, asked.body_digest, charges=digests, fresh=tuple(one.fresh for one in paid))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import BatchQuote, Quote
-from parcomp.custodian.books import Books, Decision
+from parcomp.custodian.books import Books
 from parcomp.custodian.release import Release
-from parcomp.custodian.request import Asked, expense_of
+from parcomp.custodian.request import Asked
 from parcomp.custodian.settings import Settings
-from parcomp.errors import CostError
+from parcomp.errors import CostError, RefusedError
 
 __all__ = ["quote_all", "refusal"]
 
@@ -21,52 +22,50 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
     before, quotes, dearest = books.dataset.loss, [], asked.dearest
     with books.supposing():
         for release in (dearest[one.statement.text] for one in asked.releases):
-            decision = books.decide(asked.analyst, expense_of(release))
+            verdict = books.decide(asked.analyst, release.expense)
             cached = books.bought(release.statement.text, release.units) is not None
             free = cached or release.statement.query.is_contradiction
-            quotes.append(_quote(settings, books, asked.analyst, release, decision, cached=cached, free=free))
-            if decision.fits and not free:
-                books.suppose(asked.analyst, release.statement.text, expense_of(release), decision)
+            quotes.append(_quote(settings, books, release, verdict, cached=cached, free=free))
+            if verdict.fits and not free:
+                books.suppose(asked.entry(release, verdict))
         adds = _grown(settings, before, books.dataset.loss)
     return BatchQuote(tuple(quotes), adds, all(quote.fits for quote in quotes))
 
 
-def refusal(settings: Settings, analyst: str, release: Release, decision: Decision) -> str:
+def refusal(settings: Settings, release: Release, verdict: Verdict) -> RefusedError:
     """Why a statement is refused and what would be possible; says nothing that depends on the data."""
     measure = settings.measure
-    whose = "the budget" if not decision.dataset.fits else f"the quota of {analyst}"
-    left = measure.parameter_down(decision.remaining)
+    left, cost = measure.parameter_down(verdict.remaining), measure.parameter_up(release.units)
     # What is left may be too little for any noise that can be drawn.
-    affordable = _affordable(settings, release, decision.remaining) is not None
+    affordable = _affordable(settings, release, verdict) is not None
     advice = f"ask at {left} or less" if affordable else "ask about other rows"
-    return (
-        f"{whose} leaves {measure.parameter} {left} on the rows of this query, which costs "
-        f"{measure.parameter_up(release.units)}; {advice}"
+    return RefusedError(
+        f"{verdict.short_of} leaves {measure.parameter} {left} on the rows of this query, which costs {cost}; {advice}",
+        cost=cost,
+        remaining=left,
     )
 
 
-def _quote(
-    settings: Settings, books: Books, analyst: str, release: Release, decision: Decision, *, cached: bool, free: bool
-) -> Quote:
+def _quote(settings: Settings, books: Books, release: Release, verdict: Verdict, *, cached: bool, free: bool) -> Quote:
     measure = settings.measure
-    best = _affordable(settings, release, decision.remaining)
+    best = _affordable(settings, release, verdict)
     loss = books.dataset.loss
     return Quote(
         cost=measure.parameter_up(release.units),
-        adds=0 if free else _grown(settings, loss, loss + decision.dataset.adds),
-        remaining=measure.parameter_down(decision.remaining),
-        fits=free or decision.fits,
+        adds=0 if free else _grown(settings, loss, loss + verdict.adds),
+        remaining=measure.parameter_down(verdict.remaining),
+        fits=free or verdict.fits,
         expected_error=0.0 if release.statement.query.is_contradiction else release.expected_error,
         best_error=None if best is None else best.expected_error,
         cached=cached,
-        reason="" if free or decision.fits else refusal(settings, analyst, release, decision),
+        reason="" if free or verdict.fits else str(refusal(settings, release, verdict)),
     )
 
 
-def _affordable(settings: Settings, release: Release, remaining: int) -> Release | None:
+def _affordable(settings: Settings, release: Release, verdict: Verdict) -> Release | None:
     """The statement with the noise that all that remains buys; None if none can be drawn that is so wide."""
     try:
-        return Release.plan(settings, release.statement, remaining)
+        return Release.plan(settings, release.statement, verdict.remaining)
     except CostError:
         return None
 

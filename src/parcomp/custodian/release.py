@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import parcomp.noise
+from parcomp.custodian.accountant import Expense
 from parcomp.custodian.answer import Answer, Group
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError
 from parcomp.model.attribute import Value
 from parcomp.model.statement import Aggregate, Statement
-from parcomp.noise.mechanism import Mechanism, mechanism_for
-from parcomp.noise.sampler import add_noise
+from parcomp.noise import Mechanism, mechanism_for
 from parcomp.privacy import Neighbours
 
 __all__ = ["Release"]
@@ -51,6 +52,11 @@ class Release:
         return cls(statement, units, mechanisms)
 
     @property
+    def expense(self) -> Expense:
+        """What it is charged as."""
+        return Expense(self.statement.query, self.units, self.statement.touched)
+
+    @property
     def expected_error(self) -> float | None:
         """The mean absolute error of each number; None for an average, where it depends on how many rows there are."""
         return None if self.statement.kind == "average" else self.mechanisms[0].expected_error
@@ -58,7 +64,14 @@ class Release:
     def noisy(self, measured: Sequence[Sequence[int]]) -> str:
         """The measured numbers with noise, as the text that is stored."""
         pairs = zip(self.mechanisms, measured, strict=True)
-        return json.dumps([add_noise(mechanism, numbers) for mechanism, numbers in pairs], separators=(",", ":"))
+        return json.dumps(
+            [parcomp.noise.add_noise(mechanism, numbers) for mechanism, numbers in pairs], separators=(",", ":")
+        )
+
+    def nothing(self) -> Answer:
+        """The answer to a statement that no row satisfies: 0 on every table, without noise and free."""
+        groups = tuple(Group(row, 0, (0, 0)) for row in self.statement.group_rows())
+        return Answer(None, groups, cost=0, expected_error=0.0, cached=False)
 
     def answer(self, stored: str, charge: int, cost: int | float, *, cached: bool) -> Answer:
         """The answer that stored noisy numbers stand for."""
@@ -71,14 +84,7 @@ class Release:
             groups = [
                 Group(row, value, (value - width, value + width)) for row, value in zip(rows, numbers[0], strict=True)
             ]
-        return Answer(
-            charge=charge,
-            groups=tuple(groups),
-            grouped=bool(self.statement.groups),
-            cost=cost,
-            expected_error=error,
-            cached=cached,
-        )
+        return Answer(charge, tuple(groups), cost=cost, expected_error=error, cached=cached)
 
     def _averages(self, rows: Sequence[dict[str, Value]], numbers: list[list[int]]) -> tuple[list[Group], float]:
         """Averages within the declared bounds, and their mean error as estimated from the noisy counts."""

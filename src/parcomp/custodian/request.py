@@ -9,31 +9,30 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
+import parcomp.sql
 from parcomp.costs import Amount
-from parcomp.custodian.accountant import Expense
+from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.sharing import share_out
 from parcomp.errors import CostError, SettingsError, WorkloadError, shown
+from parcomp.ledger import Entry, utc_now
 from parcomp.model.statement import Statement
-from parcomp.sql.parse import parse_statement
 
-__all__ = ["Amounts", "Asked", "Costs", "expense_of", "read_request"]
+__all__ = ["Amounts", "Asked", "Costs", "read_request"]
 
 Amounts: TypeAlias = Amount | Sequence[Amount] | None
 """One amount for all statements, or one for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The costs as they were given: in one of three parameters, or as a whole budget to be shared out."""
+class Costs(TypedDict, total=False):
+    """What statements cost, as keyword arguments: in one parameter, which is that of the dataset's measure."""
 
-    epsilon: Amounts = None
-    rho: Amounts = None
-    mu: Amounts = None
-    budget: Amount | None = None
+    epsilon: Amounts
+    rho: Amounts
+    mu: Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,48 +53,71 @@ class Asked:
                 dearest[release.statement.text] = release
         return dearest
 
+    def entry(self, release: Release, verdict: Verdict, batch: str = "") -> Entry:
+        """What the ledger is to hold of a statement that fits."""
+        where = release.statement.query.where()
+        return Entry(
+            utc_now(),
+            self.analyst,
+            release.statement.text,
+            json.dumps(where, ensure_ascii=False, sort_keys=True, separators=(",", ":")),
+            release.units,
+            verdict.upper,
+            batch,
+        )
 
-def read_request(settings: Settings, analyst: str, statements: Sequence[str | Statement], costs: Costs) -> Asked:
-    """The request, if it can be asked of this dataset."""
+
+def read_request(
+    settings: Settings,
+    analyst: str,
+    statements: Sequence[str | Statement],
+    *,
+    epsilon: Amounts = None,
+    rho: Amounts = None,
+    mu: Amounts = None,
+    budget: Amount | None = None,
+) -> Asked:
+    """The request, if it can be asked of this dataset: with costs, or with a budget for all that is shared out."""
+    if not isinstance(analyst, str):
+        raise SettingsError(f"an analyst is told by name, a string, not {shown(analyst)}")
     if settings.quotas and analyst not in settings.quotas:
         known = ", ".join(sorted(settings.quotas))
         who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
         raise SettingsError(f"{who}; the settings name {known}")
+    if not isinstance(statements, Sequence) or isinstance(statements, (str, bytes)):
+        raise WorkloadError(
+            f"a batch is a list of statements, not {shown(statements)}; ask and quote take a single one"
+        )
     if not statements:
         raise WorkloadError("a batch holds at least one statement")
     parsed = [
-        one if isinstance(one, Statement) else parse_statement(settings.domain, one, settings.tables)
+        one if isinstance(one, Statement) else parcomp.sql.parse_statement(settings.domain, one, settings.tables)
         for one in statements
     ]
-    if costs.budget is None:
+    costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+    if budget is None:
         units = _stated(settings, costs, len(parsed))
         priced: list[object] = list(units)
         releases = [Release.plan(settings, one, cost) for one, cost in zip(parsed, units, strict=True)]
     else:
-        if any(amount is not None for amount in (costs.epsilon, costs.rho, costs.mu)):
+        if any(amount is not None for amount in costs.values()):
             raise CostError("a batch has either a budget for all or costs, not both")
-        priced = ["budget", settings.measure.budget_down(costs.budget)]
-        releases = share_out(settings, parsed, costs.budget)
+        priced = ["budget", settings.measure.budget_down(budget)]
+        releases = share_out(settings, parsed, budget)
     body = json.dumps([[one.text for one in parsed], priced], ensure_ascii=False)
     return Asked(analyst, tuple(releases), hashlib.sha256(body.encode()).hexdigest())
 
 
-def expense_of(release: Release) -> Expense:
-    """What a release is charged as."""
-    return Expense(release.statement.query, release.units, grouped=bool(release.statement.groups))
-
-
-def _stated(settings: Settings, costs: Costs, count: int) -> list[int]:
+def _stated(settings: Settings, costs: dict[str, Amounts], count: int) -> list[int]:
     """The cost of each statement in additive units, rounded up."""
     wanted = settings.measure.parameter
-    amounts = {"epsilon": costs.epsilon, "rho": costs.rho, "mu": costs.mu}
-    given = [name for name, amount in amounts.items() if amount is not None]
+    given = [name for name, amount in costs.items() if amount is not None]
     if given != [wanted]:
         raise CostError(
             f"{settings.name} is accounted in {wanted} ({settings.measure.name}); "
             f"{' and '.join(given) if given else 'no cost'} was given"
         )
-    amount = amounts[wanted]
+    amount = costs[wanted]
     if isinstance(amount, Sequence) and not isinstance(amount, str):
         if isinstance(amount, bytes):
             raise CostError(f"a cost must be a number, not {shown(amount)}")

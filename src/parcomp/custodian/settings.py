@@ -36,24 +36,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcomp.costs import Amount
-from parcomp.errors import CostError, DomainError, FileError, ParcompError, shown
-from parcomp.ledger.binding import Binding
+from parcomp.errors import CostError, DomainError, FileError, ParcompError, SettingsError, shown
+from parcomp.ledger import Binding
 from parcomp.model.domain import Domain
 from parcomp.model.keyed_file import KeyedFile
 from parcomp.privacy.measures import Measure, Neighbours, check_rows_per_person, find_measure
 
 __all__ = ["Settings"]
 
-_KEYS: Final = {
-    "dataset": ("name", "version", "source", "table", "domain"),
-    "privacy": ("measure", "budget", "neighbours", "rows_per_person"),
-    "ledger": ("url", "mark"),
-}
 _NEEDED: Final = {
     "dataset": ("name", "version", "source", "domain"),
     "privacy": ("measure", "budget"),
     "ledger": ("url",),
 }
+_OPTIONAL: Final = {"dataset": ("table",), "privacy": ("neighbours", "rows_per_person"), "ledger": ("mark",)}
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
 _SQLITE = "sqlite:///"
 
@@ -84,6 +80,8 @@ class Settings:
     @classmethod
     def load(cls, path: str | Path) -> Settings:
         """Read a settings file."""
+        if not isinstance(path, (str, Path)):
+            raise SettingsError(f"settings are read from the path of a .toml file, not {shown(path)}")
         return _Reader(Path(path)).settings()
 
     @property
@@ -137,8 +135,8 @@ class _Reader:
 
     def settings(self) -> Settings:
         document = self.file.mapping(self.file.document, [])
-        self.file.check_keys(document, {*_KEYS, "analysts"}, [])
-        sections = {name: self._section(document, name) for name in _KEYS}
+        self.file.check_keys(document, {*_NEEDED, "analysts"}, [])
+        sections = {name: self._section(document, name) for name in _NEEDED}
         dataset, privacy = sections["dataset"], sections["privacy"]
         measure = self._checked(find_measure, privacy["measure"], "privacy", "measure")
         budget = self._amount(measure, privacy["budget"], ["privacy", "budget"])
@@ -165,7 +163,7 @@ class _Reader:
         if name not in document:
             raise self.file.error(f"missing; it holds {', '.join(_NEEDED[name])}", [name])
         section = self.file.mapping(document[name], [name])
-        self.file.check_keys(section, set(_KEYS[name]), [name])
+        self.file.check_keys(section, {*_NEEDED[name], *_OPTIONAL[name]}, [name])
         for key in _NEEDED[name]:
             if key not in section:
                 raise self.file.error(f"missing {key}", [name, key])

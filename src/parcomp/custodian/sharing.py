@@ -106,7 +106,7 @@ def _plans(
 def _by_sum(settings: Settings, shared: Sequence[tuple[Statement, int]], row_budget: int) -> list[int]:
     """The costs with the least mean error such that what replacing a row discloses through each adds up to R."""
     exponent = error_exponent(settings.measure)
-    factors = [2 if one.groups else 1 for one, _ in shared]
+    factors = [one.touched for one, _ in shared]
     shares = [(count / factor) ** (1 / (1 + exponent)) for factor, (_, count) in zip(factors, shared, strict=True)]
     whole = [max(1, round(_DIGITS * share / max(shares))) for share in shares]
     total = sum(factor * share for factor, share in zip(factors, whole, strict=True))

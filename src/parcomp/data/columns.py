@@ -6,17 +6,18 @@ another type than its values is an error: a cast in the engine's own way could m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
 
 from parcomp.errors import DataError, shown
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
 from parcomp.model.domain import Domain
 
-__all__ = ["Column", "Kind", "columns_of_text_file", "match_columns", "read_type"]
+__all__ = ["Column", "Kind", "columns_of_text_file", "match_columns", "read_type", "select_columns"]
 
 Kind: TypeAlias = Literal["integer", "wide integer", "decimal", "float", "string", "date", "boolean"]
 
@@ -61,6 +62,11 @@ def match_columns(domain: Domain, types: Mapping[str, dt.DataType]) -> list[Colu
             )
         columns.append(Column(name, kind, scale))
     return columns
+
+
+def select_columns(source: ir.Table, columns: Sequence[Column]) -> ir.Table:
+    """The columns of the attributes alone, called ``x0``, ``x1``, …."""
+    return source.select(**{f"x{index}": source[column.name] for index, column in enumerate(columns)})
 
 
 def read_type(reader: Callable[[str], dt.DataType], text: str) -> dt.DataType:

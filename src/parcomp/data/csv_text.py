@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,10 +30,14 @@ import pyarrow as pa
 from parcomp.data import _csv_kernels as kernels
 from parcomp.errors import DataError, one_line
 
-__all__ = ["CHUNK_BYTES", "CsvFile"]
+__all__ = ["CHUNK_BYTES", "COMPILED_FROM", "CsvFile", "check_unchanged", "fingerprint"]
 
 CHUNK_BYTES = 2**20
 """How many bytes of a file are read at a time."""
+
+COMPILED_FROM = 100_000
+"""The size of a file, in bytes, from which the kernel is run compiled: to load the compiler takes longer than to read a
+smaller file with the same function as it stands, in Python."""
 
 _MOST_ROWS = 2**15
 """The most rows of a record batch."""
@@ -57,7 +60,7 @@ class CsvFile:
     was amiss, up to the end of the file.
     """
 
-    def __init__(self, path: str, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, path: str, *, chunk_bytes: int = CHUNK_BYTES, compiled_from: int = COMPILED_FROM) -> None:
         self._problem: DataError | None = None
         self._unread: Iterator[pa.RecordBatch] = iter(())
         self._path = path
@@ -69,7 +72,10 @@ class CsvFile:
         except (OSError, ValueError):
             raise DataError(f"{one_line(path)}: the file cannot be opened for reading") from None
         try:
-            self._opened_as = _fingerprint(self._file)
+            self._opened_as = fingerprint(self._file.fileno())
+            # A pipe has no size.
+            is_small = 0 < self._opened_as[0] < compiled_from
+            self._kernel = kernels.split_fields.py_func if is_small else kernels.split_fields
             self._rest = self._read(3)
             if self._rest == b"\xef\xbb\xbf":
                 self._rest = b""
@@ -81,9 +87,7 @@ class CsvFile:
     def __enter__(self) -> CsvFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._file.close()
 
     def rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
@@ -114,22 +118,21 @@ class CsvFile:
             start = 0
             while start < len(chunk):
                 fields.make_room(len(chunk) - start)
-                start = fields.split(chunk, start, slots, _MOST_ROWS, self._state)
+                start = fields.split(self._kernel, chunk, start, slots, _MOST_ROWS, self._state)
                 self._check_state()
                 rows = int(self._state[kernels.ROWS])
                 if rows:
                     yield pa.RecordBatch.from_arrays(fields.arrays(rows), schema=schema)
                     fields = fields.after(rows)
                     self._state[kernels.ROWS] = 0
-        if self._opened_as != _fingerprint(self._file):
-            raise DataError(f"{one_line(self._path)}: the file changed while it was read; open it again")
+        check_unchanged(self._path, self._opened_as, self._file.fileno())
 
     def _read_names(self) -> list[str]:
         """The names in the first row; what was read beyond it is kept for the rows."""
         fields = _Fields(1, 2)
         for chunk in self._chunks():
             fields.make_room(len(chunk), more_fields=len(chunk))
-            stop = fields.split(chunk, 0, np.zeros(0, np.int64), 1, self._state)
+            stop = fields.split(self._kernel, chunk, 0, np.zeros(0, np.int64), 1, self._state)
             self._check_state()
             if self._state[kernels.ROWS]:
                 self._rest = chunk[stop:]
@@ -197,23 +200,10 @@ class _Fields:
             self._ends = _widened(self._ends, size, size + more_fields)
             self._present = _widened(self._present, size, size + more_fields)
 
-    def split(
-        self, chunk: bytes, start: int, slots: np.ndarray[Any, Any], most_rows: int, state: np.ndarray[Any, Any]
-    ) -> int:
-        """Where the kernel stopped in the chunk."""
-        stop: int = kernels.split_fields(
-            np.frombuffer(chunk, np.uint8),
-            start,
-            slots,
-            most_rows,
-            state,
-            self._data,
-            self._ends,
-            self._present,
-            self.counts,
-            self._used,
-        )
-        return stop
+    def split(self, kernel: Callable[..., int], chunk: bytes, *arguments: Any) -> int:
+        """Where the kernel stopped in the chunk; it gets these arguments after the chunk."""
+        written = self._data, self._ends, self._present, self.counts, self._used
+        return kernel(np.frombuffer(chunk, np.uint8), *arguments, *written)
 
     def arrays(self, rows: int) -> list[pa.Array]:
         """The first fields of each slot, as text."""
@@ -251,7 +241,13 @@ def _widened(array: np.ndarray[Any, Any], used: int, width: int) -> np.ndarray[A
     return wider
 
 
-def _fingerprint(file: io.FileIO) -> tuple[int, int, int]:
-    """What differs once a file was written to."""
-    status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def fingerprint(file: int | str) -> tuple[int, ...]:
+    """What differs once a file, of this descriptor or path, was written to or replaced; its size comes first."""
+    status = os.stat(file)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_dev, status.st_ino
+
+
+def check_unchanged(path: str, before: tuple[int, ...], file: int | str) -> None:
+    """Refuse a file that was written to since: its rows may be from two tables."""
+    if fingerprint(file) != before:
+        raise DataError(f"{one_line(path)}: the file changed while it was read; open it again")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["DUCKDB", "POSTGRES", "SPARK", "Dialect"]
+__all__ = ["DUCKDB", "POSTGRES", "SPARK", "Dialect", "quoted_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +25,26 @@ class Dialect:
     """
 
     name: str
-    double: str
     string: str
     wide: str
     wide_bound: int | None
-    wide_cast: str
-    nearest_double: str
     integers: tuple[tuple[str, int], ...]
     whole_quotient: str
-    exact_sum: str
     collation: str
     text: Callable[[str], str | None]
+    double: str = "DOUBLE"
+    wide_cast: str = "CAST"
+    nearest_double: str = "CAST({0} AS DOUBLE)"
+    exact_sum: str = "SUM({})"
 
     def integer_type(self, largest: int) -> str:
         """The narrowest type that holds the integers from 0 to ``largest``."""
         return next(name for name, bound in self.integers if largest <= bound)
+
+
+def quoted_name(name: str) -> str:
+    """The name of a table or column, as DuckDB and PostgreSQL take any."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _quoted(value: str) -> str:
@@ -56,17 +61,19 @@ def _hexadecimal(value: str) -> str:
     return f"CAST(X'{value.encode('utf-8').hex()}' AS STRING)"
 
 
+def _signed(**bits: int) -> tuple[tuple[str, int], ...]:
+    """Integer types with a sign, of so many bits."""
+    return tuple((name, 2 ** (size - 1) - 1) for name, size in bits.items())
+
+
 DUCKDB = Dialect(
     name="DuckDB",
-    double="DOUBLE",
     string="VARCHAR",
     wide="HUGEINT",
     wide_bound=2**127 - 1,
     wide_cast="TRY_CAST",
-    nearest_double="CAST({0} AS DOUBLE)",
     integers=(("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**32 - 1), ("UBIGINT", 2**64 - 1)),
     whole_quotient="{} // {}",
-    exact_sum="SUM({})",
     collation=" COLLATE C",
     text=_quoted,
 )
@@ -77,26 +84,21 @@ POSTGRES = Dialect(
     string="TEXT",
     wide="NUMERIC",
     wide_bound=None,
-    wide_cast="CAST",
     # The cast fails on numbers that are too large for a double, and on those so small that the nearest double is 0.
     nearest_double="CASE WHEN ABS({0}) < 1e-300 THEN CAST(ROUND({0}, 323) AS DOUBLE PRECISION) "
     "WHEN ABS({0}) < 1e308 THEN CAST({0} AS DOUBLE PRECISION) END",
-    integers=(("SMALLINT", 2**15 - 1), ("INTEGER", 2**31 - 1), ("BIGINT", 2**63 - 1)),
+    integers=_signed(SMALLINT=16, INTEGER=32, BIGINT=64),
     whole_quotient="{} / {}",
-    exact_sum="SUM({})",
     collation=' COLLATE "C"',
     text=_quoted_without_nul,
 )
 
 SPARK = Dialect(
     name="Spark",
-    double="DOUBLE",
     string="STRING",
     wide="DECIMAL(38, 0)",
     wide_bound=10**38 - 1,
-    wide_cast="CAST",
-    nearest_double="CAST({0} AS DOUBLE)",
-    integers=(("TINYINT", 2**7 - 1), ("SMALLINT", 2**15 - 1), ("INT", 2**31 - 1), ("BIGINT", 2**63 - 1)),
+    integers=_signed(TINYINT=8, SMALLINT=16, INT=32, BIGINT=64),
     whole_quotient="{} DIV {}",
     exact_sum="SUM(CAST({} AS DECIMAL(28, 0)))",
     collation=" COLLATE UTF8_BINARY",

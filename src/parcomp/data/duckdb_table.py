@@ -13,7 +13,6 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -21,10 +20,10 @@ import ibis
 import ibis.expr.types as ir
 
 from parcomp.data.codes import code_rows
-from parcomp.data.columns import Column, columns_of_text_file, match_columns, read_type
-from parcomp.data.csv_text import CsvFile
-from parcomp.data.dialect import DUCKDB
-from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
+from parcomp.data.columns import Column, columns_of_text_file, match_columns, read_type, select_columns
+from parcomp.data.csv_text import CsvFile, check_unchanged, fingerprint
+from parcomp.data.dialect import DUCKDB, quoted_name
+from parcomp.data.sql_table import CODED_ROWS, Table, split_name
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
 
@@ -76,7 +75,7 @@ class Connection:
         """
         catalog = None if schema is None else "database_file"
         parts = (part for part in (catalog, schema, name) if part is not None)
-        described = self.run("DESCRIBE " + ".".join('"' + part.replace('"', '""') + '"' for part in parts))
+        described = self.run("DESCRIBE " + ".".join(map(quoted_name, parts)))
         reader = self.backend.compiler.type_mapper.from_string
         types = {column: read_type(reader, text) for column, text, *_ in described}
         return ibis.table(types, name=name, catalog=catalog, database=schema)
@@ -114,7 +113,7 @@ def _remove_own(directory: str, process: int) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-class DuckDBTable(SqlTable):
+class DuckDBTable(Table):
     """A file; made by one of the class methods."""
 
     def __init__(
@@ -132,9 +131,12 @@ class DuckDBTable(SqlTable):
     @classmethod
     def of_parquet(cls, path: str, domain: Domain) -> DuckDBTable:
         """The table in a Parquet file."""
-        with _connected() as connection, _unchanged(path):
+        before = _opened(path, lambda: fingerprint(path))
+        with _connected() as connection:
             source = _opened(path, lambda: open_parquet(connection, path))
-            return cls._of_ibis(connection, source, domain)
+            opened = cls._of_ibis(connection, source, domain)
+            _opened(path, lambda: check_unchanged(path, before, path))
+            return opened
 
     @classmethod
     def of_csv(cls, path: str, domain: Domain) -> DuckDBTable:
@@ -181,8 +183,7 @@ class DuckDBTable(SqlTable):
     @classmethod
     def _of_ibis(cls, connection: Connection, source: ir.Table, domain: Domain) -> DuckDBTable:
         columns = match_columns(domain, source.schema())
-        selected = {f"x{index}": source[column.name] for index, column in enumerate(columns)}
-        sql = connection.backend.compile(source.select(**selected))
+        sql = connection.backend.compile(select_columns(source, columns))
         return cls(connection, sql, columns, domain, connection.run)
 
     def _code_rows(self) -> None:
@@ -244,20 +245,6 @@ def _connected() -> Iterator[Connection]:
     except BaseException:
         connection.close()
         raise
-
-
-@contextmanager
-def _unchanged(path: str) -> Iterator[None]:
-    """Refuse a file that was written to meanwhile: its rows may be from two tables."""
-
-    def look() -> tuple[int, ...]:
-        status = Path(path).stat()
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-    before = _opened(path, look)
-    yield
-    if _opened(path, look) != before:
-        raise DataError(f"{one_line(path)}: the file changed while it was read; open it again")
 
 
 def _opened(path: str, action: Any) -> Any:

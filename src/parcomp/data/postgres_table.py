@@ -16,9 +16,9 @@ import ibis.expr.types as ir
 import psycopg
 
 from parcomp.data.codes import CodedRows, code_rows
-from parcomp.data.columns import match_columns, read_type
-from parcomp.data.dialect import POSTGRES
-from parcomp.data.sql_table import CODED_ROWS, SqlTable, split_name
+from parcomp.data.columns import match_columns, read_type, select_columns
+from parcomp.data.dialect import POSTGRES, quoted_name
+from parcomp.data.sql_table import CODED_ROWS, Table, split_name
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
 
@@ -49,7 +49,7 @@ SET row_security = off
 """
 
 
-class PostgresTable(SqlTable):
+class PostgresTable(Table):
     """A table or view of a database; the connection, and with it the coded rows, is made again if it was lost."""
 
     def __init__(self, url: str, table: str, domain: Domain) -> None:
@@ -68,7 +68,7 @@ class PostgresTable(SqlTable):
             columns = match_columns(domain, types)
             # With its schema, since the table of codes goes before another table of that name.
             source: ir.Table = ibis.table(types, name=name, database=schema)
-            sql = backend.compile(source.select(**{f"x{index}": source[c.name] for index, c in enumerate(columns)}))
+            sql = backend.compile(select_columns(source, columns))
             return connection, code_rows(domain, columns, sql, POSTGRES)
         except BaseException:
             connection.close()
@@ -146,7 +146,7 @@ class PostgresTable(SqlTable):
 
 def _place(connection: psycopg.Connection[Any], table: str) -> tuple[int, str, str]:
     """Which table it is, its schema and its name."""
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in split_name(table) if part is not None)
+    quoted = ".".join(quoted_name(part) for part in split_name(table) if part is not None)
     try:
         place: tuple[int, str, str] | None = connection.execute(_PLACE, (quoted,)).fetchone()
     except psycopg.Error:

@@ -7,7 +7,7 @@ conjunctions of these.  Others only narrow the column further, so passing over t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from parcomp.errors import DataError, DomainError, one_line
 from parcomp.model.attribute import Attribute, Categorical, Integer
 
-__all__ = ["read_schema"]
+__all__ = ["read_schema", "sort_out"]
 
 _FLIPPED: dict[Any, Any] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
 _WHOLE_TYPES = (*exp.DataType.SIGNED_INTEGER_TYPES, *exp.DataType.UNSIGNED_INTEGER_TYPES)
@@ -66,7 +66,8 @@ def read_schema(
         raise DataError(f"{one_line(origin)}: name one of its tables with --table; there are: {known}")
     if table is not None and table not in tables:
         raise DataError(f"{one_line(origin)}: there is no CREATE TABLE {one_line(table)}; there are: {known}")
-    return _drafted(_columns(tables[table] if table is not None else next(iter(tables.values())), enumerations))
+    columns = _columns(tables[table] if table is not None else next(iter(tables.values())), enumerations)
+    return sort_out(columns, lambda name: _attribute(columns[name]))
 
 
 def _columns(schema: exp.Schema, enumerations: dict[str, exp.DataType]) -> dict[str, _Declared]:
@@ -145,12 +146,15 @@ def _constant(expression: Any) -> str | Decimal | None:
     return expression.name if expression.is_string else Decimal(expression.name)
 
 
-def _drafted(columns: dict[str, _Declared]) -> tuple[dict[str, Attribute], dict[str, str]]:
+def sort_out(
+    names: Iterable[str], draft: Callable[[str], Attribute | str]
+) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """The attributes that ``draft`` makes of columns, and for the columns of which it makes none what is missing."""
     drafted: dict[str, Attribute] = {}
     left_out: dict[str, str] = {}
-    for name, declared in columns.items():
+    for name in names:
         try:
-            found = _attribute(declared)
+            found = draft(name)
         except DomainError as error:
             found = str(error)
         if isinstance(found, str):

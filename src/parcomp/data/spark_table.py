@@ -17,9 +17,9 @@ import ibis
 from pyspark.sql import DataFrame, SparkSession
 
 from parcomp.data.codes import code_rows
-from parcomp.data.columns import match_columns
+from parcomp.data.columns import match_columns, select_columns
 from parcomp.data.dialect import SPARK
-from parcomp.data.sql_table import CODED_ROWS, SqlTable
+from parcomp.data.sql_table import CODED_ROWS, Table
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
 
@@ -41,7 +41,7 @@ _SETTINGS = {
 _SOURCE = "parcomp_source"
 
 
-class SparkTable(SqlTable):
+class SparkTable(Table):
     """The Parquet file at ``path`` or the table ``table`` of the catalog, as the Spark at ``master`` reads it."""
 
     def __init__(self, master: str, domain: Domain, *, path: str | None = None, table: str | None = None) -> None:
@@ -56,7 +56,7 @@ class SparkTable(SqlTable):
         except Exception:
             raise DataError(f"Spark cannot open {one_line(path or table or '')}; its own log says why") from None
         columns = match_columns(domain, types)
-        sql = backend.compile(source.select(**{f"x{index}": source[c.name] for index, c in enumerate(columns)}))
+        sql = backend.compile(select_columns(source, columns))
         super().__init__(domain, code_rows(domain, columns, sql, SPARK), SPARK)
 
     def _code_rows(self) -> None:

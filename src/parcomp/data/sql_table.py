@@ -22,14 +22,14 @@ from parcomp.errors import DataError, ParcompError
 from parcomp.model.domain import Domain
 from parcomp.model.statement import Statement
 
-__all__ = ["CODED_ROWS", "SqlTable", "split_name"]
+__all__ = ["CODED_ROWS", "Table", "split_name"]
 
 CODED_ROWS = "rows_within_domain"
 """What the table of codes is called, on every engine."""
 
 
-class SqlTable(ABC):
-    """A table whose coded rows are counted by an engine that speaks SQL; see :class:`parcomp.data.table.Table`.
+class Table(ABC):
+    """A table of one domain that is measured exactly, from any thread, by an engine that speaks SQL.
 
     Making one codes its rows, so a subclass has connected by then; it disconnects itself if that fails.
     """
@@ -44,14 +44,21 @@ class SqlTable(ABC):
             self._code_rows()
 
     def ready(self) -> None:
-        """Make sure that the table can be measured."""
+        """Make sure that the table can be measured, opening it again if the connection was lost.
+
+        It is called before anything is charged, so that what keeps the table from being read costs nothing.
+        """
         with self._lock:
             self._check_open()
             with self._telling_nothing():
                 self._make_ready()
 
     def measure(self, statements: Sequence[Statement]) -> list[list[list[int]]]:
-        """For each statement and each of its aggregates one number for each group."""
+        """For each statement and each of its aggregates one number for each group, in the order of ``group_codes()``.
+
+        Zeros are included, and without GROUP BY there is a single group.  All statements are measured in one pass over
+        the table (a thousand numbers in each, if there are more).
+        """
         for statement in statements:
             if statement.domain is not self.domain and statement.domain != self.domain:
                 raise DataError("the statement is about another domain than the table's")
@@ -69,7 +76,7 @@ class SqlTable(ABC):
         return [batch.sql(CODED_ROWS) for batch in batches(statements, self._rows, self._dialect)]
 
     def close(self) -> None:
-        """Give up the connection."""
+        """Give up the connection; the table cannot be measured any more."""
         with self._lock:
             if not self._closed:
                 self._closed = True

@@ -7,7 +7,6 @@ the custodian says that they are public too.  What no declaration bounds is left
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ import ibis.expr.types as ir
 
 from parcomp.data.codebook import is_codebook, read_codebook
 from parcomp.data.csv_text import CsvFile
+from parcomp.data.dialect import quoted_name
 from parcomp.data.duckdb_table import Connection, open_parquet
-from parcomp.data.schema_text import read_schema
-from parcomp.errors import DataError, DomainError, one_line
+from parcomp.data.schema_text import read_schema, sort_out
+from parcomp.errors import DataError, one_line
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
 from parcomp.model.domain import Domain
 from parcomp.model.text_file import read_text
@@ -82,9 +82,7 @@ def _from_file(path: str, table: str | None, *, from_data: bool) -> tuple[dict[s
         source = _Source.of(connection, path, table, from_data=from_data)
         if source.definition is not None and not from_data:
             return read_schema(path, source.definition, dialect="duckdb")
-        found = {
-            name: source.from_values(name) if from_data else source.from_type(name) for name in source.table.columns
-        }
+        return sort_out(source.table.columns, source.from_values if from_data else source.from_type)
     except DataError:
         raise
     except Exception:
@@ -92,8 +90,6 @@ def _from_file(path: str, table: str | None, *, from_data: bool) -> tuple[dict[s
         raise DataError(f"{one_line(path)}: DuckDB could not read it") from None
     finally:
         connection.close()
-    drafted = {name: attribute for name, attribute in found.items() if not isinstance(attribute, str)}
-    return drafted, {name: reason for name, reason in found.items() if isinstance(reason, str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ class _Source:
             low, high = int(self._one(name, f"MIN({number})")), int(self._one(name, f"MAX({number})"))
             # Few numbers far apart are codes.
             if len(values) > MAX_NAMED_VALUES or high - low < 2 * len(values):
-                return _attribute(Integer, low, high, nullable)
+                return Integer(low, high, nullable)
             return Categorical(sorted(int(value) for value in values), nullable)
         if len(values) > MAX_NAMED_VALUES:
             return f"more than {MAX_NAMED_VALUES} different values; give values"
@@ -174,7 +170,7 @@ class _Source:
 def _text_table(connection: Connection, path: str, *, with_rows: bool) -> ir.Table:
     """A table of a CSV file's columns, all of them text, and of its rows if they are wanted."""
     with CsvFile(path) as file:
-        quoted = ['"' + name.replace('"', '""') + '"' for name in file.names]
+        quoted = [quoted_name(name) for name in file.names]
         if with_rows:
             selected = ", ".join(f"f{number} AS {name}" for number, name in enumerate(quoted))
             connection.load_csv(file, file.names, f"CREATE TABLE csv_file AS SELECT {selected} FROM csv_rows")
@@ -194,11 +190,4 @@ def _bins(least: float | None, largest: float | None, nullable: bool) -> Attribu
     low, span = math.floor(least), math.floor(largest) + 1 - math.floor(least)
     width = -(-span // MAX_NAMED_VALUES)
     bins = -(-span // width)
-    return _attribute(Binned, low, low + width * bins, bins, nullable)
-
-
-def _attribute(kind: Callable[..., Attribute], *arguments: object) -> Attribute | str:
-    try:
-        return kind(*arguments)
-    except DomainError as error:
-        return str(error)
+    return Binned(low, low + width * bins, bins, nullable)

@@ -1,4 +1,4 @@
-"""A table as the custodian sees it, and how one is opened by its address.
+"""How a table is opened by its address.
 
 The dataset is the rows *within the domain*: a row with a value that its attribute does not declare is in no number.
 
@@ -8,36 +8,18 @@ anything is asked or charged, and so says nothing about the rows that a statemen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from parcomp.errors import DataError, one_line
 from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
 
-__all__ = ["Table", "open_table"]
+if TYPE_CHECKING:
+    from parcomp.data.sql_table import Table
 
-
-class Table(Protocol):
-    """A table of one domain that is measured exactly, from any thread."""
-
-    def ready(self) -> None:
-        """Make sure that the table can be measured, opening it again if the connection was lost.
-
-        It is called before anything is charged, so that what keeps the table from being read costs nothing.
-        """
-
-    def measure(self, statements: Sequence[Statement]) -> list[list[list[int]]]:
-        """For each statement and each of its aggregates one number for each group, in the order of ``group_codes()``.
-
-        Zeros are included, and without GROUP BY there is a single group.  All statements are measured in one pass over
-        the table (a thousand numbers in each, if there are more).
-        """
-
-    def close(self) -> None:
-        """Give up the connection; the table cannot be measured any more."""
+__all__ = ["open_table"]
 
 
 def open_table(source: str, table: str | None, domain: Domain) -> Table:

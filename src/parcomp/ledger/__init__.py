@@ -1,1 +1,39 @@
-"""The durable ledger: what was charged, in an append-only chain bound to one dataset."""
+"""The durable record of charges: append-only, hash-chained, in integer units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcomp.lazy import lazy_exports
+from parcomp.ledger.binding import Binding
+from parcomp.ledger.charge import Charge, Entry, chain, chain_problems, utc_now
+from parcomp.ledger.ledger import Ledger
+from parcomp.ledger.mark import MarkFile, UnwritableMarkError, open_marked_ledger
+from parcomp.ledger.queries import ChargedQueries
+from parcomp.ledger.records import Request, Transaction
+from parcomp.ledger.store import create_ledger, open_ledger
+
+if TYPE_CHECKING:
+    from parcomp.ledger.audit import Audit, audit_charges
+
+__all__ = [
+    "Audit",
+    "Binding",
+    "Charge",
+    "ChargedQueries",
+    "Entry",
+    "Ledger",
+    "MarkFile",
+    "Request",
+    "Transaction",
+    "UnwritableMarkError",
+    "audit_charges",
+    "chain",
+    "chain_problems",
+    "create_ledger",
+    "open_ledger",
+    "open_marked_ledger",
+    "utc_now",
+]
+
+_, __getattr__, __dir__ = lazy_exports(__name__, {"audit": "Audit audit_charges"})

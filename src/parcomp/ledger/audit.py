@@ -26,17 +26,17 @@ from parcomp.costs import Cost
 from parcomp.errors import CertificateError, LedgerError, ParcompError
 from parcomp.ledger.binding import Binding, domain_text
 from parcomp.ledger.charge import Charge, chain_problems
+from parcomp.ledger.queries import ChargedQueries
 from parcomp.model.domain import Domain
-from parcomp.model.notation import read_predicate
-from parcomp.model.predicate import Predicate
 from parcomp.model.query import Query
+from parcomp.model.statement import groups_touched
 from parcomp.model.text_file import parse_json
 from parcomp.model.workload import Workload
 from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
 from parcomp.privacy.loss import neighbor_units
 from parcomp.privacy.measures import Neighbours, find_measure
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "audit_charges"]
 
 _FIRST_WORK = 1 << 29
 """Word operations spent on the loss at first: a few seconds. More is spent only if that leaves the budget in doubt."""
@@ -72,7 +72,7 @@ class Audit:
         return not self.problems
 
 
-def audit(
+def audit_charges(
     charges: Iterable[Charge],
     binding: Binding,
     domain: Domain,
@@ -109,12 +109,14 @@ def audit(
     except ParcompError as error:
         problems.append(f"the loss: cannot be worked out ({error})")
         loss = _Loss(0, 0, 0, checked=False)
+    measure = find_measure(binding.measure)
+    least = f"{measure.parameter} {measure.parameter_down(loss.lower)}"
     if loss.lower > binding.budget_units:
-        problems.append(f"the loss: is {loss.lower} units or more, the budget {binding.budget_units}")
+        problems.append(f"the loss: is {least} or more, the budget {binding.budget}")
     elif loss.upper > binding.budget_units:
         problems.append(
-            f"the loss: is between {loss.lower} and {loss.upper} units, not shown to be within the budget of "
-            f"{binding.budget_units}; allow more time"
+            f"the loss: is between {least} and {measure.parameter_up(loss.upper)}, not shown to be within "
+            f"the budget of {binding.budget}; allow more time"
         )
     if expenses and expenses[-1].charge.upper < loss.overlap:
         problems.append(
@@ -127,7 +129,7 @@ def audit(
         budget=binding.budget_units,
         loss=loss.upper,
         lower=loss.lower,
-        sequential=find_measure(binding.measure).group(_sequential(expenses, binding), binding.rows_per_person),
+        sequential=measure.group(_sequential(expenses, binding), binding.rows_per_person),
         checked=loss.checked,
         problems=tuple(problems),
     )
@@ -147,9 +149,8 @@ class _Reader:
     """Reads what charges say; equal texts are read once."""
 
     def __init__(self, domain: Domain) -> None:
-        self._domain = domain
-        self._read: dict[tuple[str, str], tuple[Query, bool]] = {}
-        self._predicates: dict[tuple[str, str], Predicate] = {}
+        self._queries = ChargedQueries(domain)
+        self._read: dict[tuple[str, str], tuple[Query, int]] = {}
 
     def expense(self, charge: Charge) -> _Expense:
         """The charge as an expense; an error says what is wrong with it."""
@@ -157,30 +158,20 @@ class _Reader:
         texts = charge.statement, charge.where
         if texts not in self._read:
             self._read[texts] = self._meaning(*texts)
-        query, grouped = self._read[texts]
+        query, touched = self._read[texts]
         spent = 0 if query.is_contradiction else charge.units
-        return _Expense(charge, query, 2 * spent if grouped else spent)
+        return _Expense(charge, query, touched * spent)
 
-    def _meaning(self, statement: str, where: str) -> tuple[Query, bool]:
-        query = self._query(parse_json("where", where))
+    def _meaning(self, statement: str, where: str) -> tuple[Query, int]:
+        query = self._queries.query(parse_json("where", where))
         document = parse_json("statement", statement)
         alternatives = document.get("where")
         if not isinstance(alternatives, list) or not all(isinstance(one, Mapping) for one in alternatives):
             raise LedgerError('statement: has no "where", a list of conjunctions')
         for alternative in alternatives:
-            if not _covers(query, self._query(alternative)):
+            if not _covers(query, self._queries.query(alternative)):
                 raise LedgerError("where: does not cover all rows that the statement asks about")
-        return query, bool(document.get("groups"))
-
-    def _query(self, where: Mapping[str, object]) -> Query:
-        predicates = {}
-        for name, written in where.items():
-            key = name, repr(written)
-            if key not in self._predicates:
-                self._domain.index(name)
-                self._predicates[key] = read_predicate(self._domain.attributes[name], written)
-            predicates[name] = self._predicates[key]
-        return self._domain.query(predicates)
+        return query, groups_touched(document.get("groups"))
 
 
 def _covers(outer: Query, inner: Query) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
-from typing import Any
 from unicodedata import category, normalize
 
 from parcomp.costs import MAX_UNITS
@@ -54,8 +53,6 @@ class Binding:
             find_measure(self.measure)
             Neighbours(self.neighbours)
             check_rows_per_person(self.rows_per_person)
-        except LedgerError:
-            raise
         except ParcompError as error:
             raise LedgerError(str(error)) from None
         units = self.budget_units
@@ -80,6 +77,12 @@ class Binding:
         )
 
     @property
+    def budget(self) -> str:
+        """The budget as people state it: in the parameter of the measure, rounded down."""
+        measure = find_measure(self.measure)
+        return f"{measure.parameter} {measure.parameter_down(self.budget_units)}"
+
+    @property
     def digest(self) -> str:
         """The digest that charge 1 follows."""
         *settings, source = astuple(self)
@@ -94,7 +97,7 @@ class Binding:
     def check_same(self, settings: Binding) -> None:
         """Raise :class:`~parcomp.errors.LedgerError` if a ledger with this binding is opened with other settings."""
         differences = [
-            _difference(field.name, getattr(self, field.name), getattr(settings, field.name))
+            self._difference(settings, field.name)
             for field in fields(self)
             if getattr(self, field.name) != getattr(settings, field.name) and (field.name != "source" or self.source)
         ]
@@ -104,6 +107,14 @@ class Binding:
                 "ledger: a dataset of another version has its own ledger and budget, and what two ledgers spend on "
                 "the same people adds up"
             )
+
+    def _difference(self, settings: Binding, name: str) -> str:
+        has, says = getattr(self, name), getattr(settings, name)
+        if name == "domain":
+            return _domain_difference(has, says)
+        if name == "budget_units":
+            return f"the budget is {self.budget} in the ledger and {settings.budget} in the settings"
+        return f"{name} is {shown(has)} in the ledger and {shown(says)} in the settings"
 
 
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -135,12 +146,6 @@ def domain_text(domain: Domain) -> str:
     attributes = [[name, attribute.describe()] for name, attribute in domain.attributes.items()]
     document = {"name": domain.name, "attributes": attributes}
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _difference(name: str, has: Any, says: Any) -> str:
-    if name == "domain":
-        return _domain_difference(has, says)
-    return f"{name} is {shown(has)} in the ledger and {shown(says)} in the settings"
 
 
 def _domain_difference(has: str, says: str) -> str:

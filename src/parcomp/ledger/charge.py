@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from operator import attrgetter
+from typing import Any
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, shown
@@ -28,13 +28,10 @@ __all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record",
 _MARK = "parcomp charge 1"
 _ANSWER_MARK = "parcomp answer 1"
 
-_CHARGED = attrgetter("time", "analyst", "statement", "where", "units", "upper", "batch")
-"""What an entry and its charge have in common, in the order of the digest."""
-
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is to be charged.
+class _Charged:
+    """What an entry and its charge have in common, in the order of the digest.
 
     ``time`` is a UTC time in ISO 8601, ``analyst`` who asks ("" for the custodian), ``statement`` what is asked (its
     canonical text, JSON), ``where`` the query that is charged (JSON, as a workload file has it), ``units`` its cost in
@@ -48,6 +45,13 @@ class Entry:
     where: str
     units: int
     upper: int
+    batch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(_Charged):
+    """What is to be charged, checked to be what every ledger takes."""
+
     batch: str = ""
 
     def __post_init__(self) -> None:
@@ -67,27 +71,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(_Charged):
     """An entry as it stands in the ledger, with its number (1, 2, 3, …), the digest before it and its own.
 
     It is not checked when it is read: a damaged ledger must be readable to be audited.
     """
 
     number: int
-    time: str
-    analyst: str
-    statement: str
-    where: str
-    units: int
-    upper: int
-    batch: str
     previous: str
     digest: str
 
     @property
     def entry(self) -> Entry:
         """What was charged; raises :class:`~parcomp.errors.LedgerError` if no ledger takes such an entry."""
-        return Entry(self.time, self.analyst, self.statement, self.where, self.units, self.upper, self.batch)
+        return Entry(**_charged(self))
 
 
 def chain(previous: str, number: int, entry: Entry) -> Charge:
@@ -97,18 +94,8 @@ def chain(previous: str, number: int, entry: Entry) -> Charge:
     >>> chain("0" * 64, 1, entry).digest[:16]
     '91d7e1264ad331c3'
     """
-    return Charge(
-        number=number,
-        time=entry.time,
-        analyst=entry.analyst,
-        statement=entry.statement,
-        where=entry.where,
-        units=entry.units,
-        upper=entry.upper,
-        batch=entry.batch,
-        previous=previous,
-        digest=_digest(previous, number, _CHARGED(entry)),
-    )
+    digest = _digest(previous, number, entry)
+    return Charge(**_charged(entry), number=number, previous=previous, digest=digest)
 
 
 def chain_problems(charges: Iterable[Charge], previous: str, after: int = 0) -> list[str]:
@@ -121,7 +108,7 @@ def chain_problems(charges: Iterable[Charge], previous: str, after: int = 0) -> 
             after = charge.number if isinstance(charge.number, int) else after
         if charge.previous != previous:
             problems.append(f"charge {after}: does not follow the digest before it")
-        if charge.digest != _digest(charge.previous, charge.number, _CHARGED(charge)):
+        if charge.digest != _digest(charge.previous, charge.number, charge):
             problems.append(f"charge {after}: its digest is not that of what it says")
         previous = charge.digest
     return problems
@@ -158,8 +145,12 @@ def check_text(value: object, what: str) -> None:
         raise LedgerError(f"the {what} must be Unicode text without null characters, not {shown(value)}")
 
 
-def _digest(previous: object, number: object, fields: Iterable[object]) -> str:
-    return sha256(b"".join(map(record, (_MARK, previous, number, *fields)))).hexdigest()
+def _charged(entry: _Charged) -> dict[str, Any]:
+    return {field.name: getattr(entry, field.name) for field in fields(_Charged)}
+
+
+def _digest(previous: object, number: object, entry: _Charged) -> str:
+    return sha256(b"".join(map(record, (_MARK, previous, number, *_charged(entry).values())))).hexdigest()
 
 
 def _is_utc(text: str) -> bool:

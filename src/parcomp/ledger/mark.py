@@ -30,7 +30,9 @@ from typing import Final
 
 from parcomp.errors import LedgerError, MissingLedgerError, shown
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.store import BUSY_SECONDS, Ledger, open_ledger
+from parcomp.ledger.durable import sync_directory
+from parcomp.ledger.ledger import BUSY_SECONDS, Ledger
+from parcomp.ledger.store import open_ledger
 
 __all__ = ["Mark", "MarkFile", "UnwritableMarkError", "open_marked_ledger"]
 
@@ -150,35 +152,36 @@ class MarkFile:
     def _write(self, marks: dict[str, Mark]) -> None:
         document = {"form": _FORM, "marks": {identity: astuple(mark) for identity, mark in sorted(marks.items())}}
         draft = self._draft(json.dumps(document, indent=1) + "\n")
-        try:
+        with self._writing():
             draft.replace(self.path)
-            directory = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
-        except OSError as error:
-            raise self._unwritable(error.strerror or str(error)) from None
+            sync_directory(self.path.parent)
 
     def _draft(self, text: str) -> Path:
         """A file beside the mark with what is to become of it, on the disk."""
         draft = self.path.with_name(f".{self.path.name}.draft")
+        descriptor = self._opened(draft, os.O_WRONLY | os.O_TRUNC)
+        with self._writing(), open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        return draft
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            with open(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
+            yield
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from None
-        return draft
+
+    def _opened(self, path: Path, flags: int) -> int:
+        """The descriptor of a file that only its owner can open, made if it is not there."""
+        with self._writing():
+            return os.open(path, os.O_CREAT | flags, 0o600)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold off other processes and threads, by a file of its own, which nobody else can open."""
-        try:
-            lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
-        except OSError as error:
-            raise self._unwritable(error.strerror or str(error)) from None
+        lock = self._opened(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR)
         try:
             deadline = time.monotonic() + self._busy_seconds
             while not self._has_locked(lock):
@@ -190,12 +193,11 @@ class MarkFile:
             os.close(lock)
 
     def _has_locked(self, lock: int) -> bool:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            raise self._unwritable(error.strerror or str(error)) from None
+        with self._writing():
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
         return True
 
     def _unwritable(self, reason: str) -> UnwritableMarkError:

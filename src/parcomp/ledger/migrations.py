@@ -13,16 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
 
 from parcomp.errors import LedgerError
 from parcomp.ledger.charge import trail_after
+from parcomp.ledger.session import Dialect, Execute
 
-__all__ = ["STEPS", "Dialect", "Execute", "Step", "has_tables", "migrate"]
-
-Dialect: TypeAlias = Literal["sqlite", "postgresql"]
-Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
-"""Runs a statement, with ``?`` for values, and returns its rows."""
+__all__ = ["STEPS", "Step", "has_tables", "migrate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +35,10 @@ class Step:
 _APPEND_ONLY = ("parcomp_ledger", "parcomp_charge", "parcomp_answer", "parcomp_request")
 _REFUSED = "the ledger is append-only"
 
+_REQUESTS = """CREATE TABLE parcomp_request (
+    ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
+    body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))"""
+
 _TABLES = (
     """CREATE TABLE parcomp_ledger (
         ledger INTEGER PRIMARY KEY, dataset TEXT NOT NULL, version TEXT NOT NULL, domain TEXT NOT NULL,
@@ -52,19 +52,17 @@ _TABLES = (
     """CREATE TABLE parcomp_answer (
         ledger INTEGER NOT NULL, number BIGINT NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (ledger, number),
         FOREIGN KEY (ledger, number) REFERENCES parcomp_charge)""",
-    """CREATE TABLE parcomp_request (
-        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
-        body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
+    _REQUESTS,
 )
 
 
-def _sqlite_triggers(tables: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        f"""CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table}
+def _sqlite_trigger(table: str, action: str, when: str = "") -> str:
+    return f"""CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} {when}
         BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"""
-        for table in tables
-        for action in ("UPDATE", "DELETE")
-    )
+
+
+def _sqlite_triggers(tables: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_sqlite_trigger(table, action) for table in tables for action in ("UPDATE", "DELETE"))
 
 
 def _postgresql_triggers(tables: Sequence[str]) -> tuple[str, ...]:
@@ -77,12 +75,16 @@ def _postgresql_triggers(tables: Sequence[str]) -> tuple[str, ...]:
 
 _SQLITE_TRIGGERS = (
     *_sqlite_triggers(_APPEND_ONLY),
-    f"""CREATE TRIGGER parcomp_charge_insert BEFORE INSERT ON parcomp_charge
-        WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM parcomp_charge WHERE ledger = NEW.ledger)
-        BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
-    f"""CREATE TRIGGER parcomp_answer_insert BEFORE INSERT ON parcomp_answer
-        WHEN EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND number = NEW.number)
-        BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
+    _sqlite_trigger(
+        "parcomp_charge",
+        "INSERT",
+        "WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM parcomp_charge WHERE ledger = NEW.ledger)",
+    ),
+    _sqlite_trigger(
+        "parcomp_answer",
+        "INSERT",
+        "WHEN EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND number = NEW.number)",
+    ),
 )
 
 _POSTGRESQL_TRIGGERS = (
@@ -100,9 +102,7 @@ _TIED_TABLES = (
     """CREATE TABLE parcomp_answer (
         ledger INTEGER NOT NULL REFERENCES parcomp_ledger, digest TEXT NOT NULL, position BIGINT NOT NULL,
         answer TEXT NOT NULL, trail TEXT NOT NULL, PRIMARY KEY (ledger, digest), UNIQUE (ledger, position))""",
-    """CREATE TABLE parcomp_request (
-        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, analyst TEXT NOT NULL, request_key TEXT NOT NULL,
-        body_digest TEXT NOT NULL, charges TEXT NOT NULL, PRIMARY KEY (ledger, analyst, request_key))""",
+    _REQUESTS,
 )
 
 
@@ -139,10 +139,13 @@ STEPS: Sequence[Step] = (
             "DROP TRIGGER parcomp_answer_insert",
             *(f"DROP TRIGGER {table}_{action}" for table in _TIED for action in ("update", "delete")),
             *_sqlite_triggers(_TIED),
-            f"""CREATE TRIGGER parcomp_answer_insert BEFORE INSERT ON parcomp_answer
-            WHEN NEW.position <> (SELECT coalesce(max(position), 0) + 1 FROM parcomp_answer WHERE ledger = NEW.ledger)
-            OR EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND digest = NEW.digest)
-            BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END""",
+            _sqlite_trigger(
+                "parcomp_answer",
+                "INSERT",
+                """WHEN NEW.position <> (
+                    SELECT coalesce(max(position), 0) + 1 FROM parcomp_answer WHERE ledger = NEW.ledger)
+                OR EXISTS (SELECT 1 FROM parcomp_answer WHERE ledger = NEW.ledger AND digest = NEW.digest)""",
+            ),
         ),
         postgresql=_postgresql_triggers(_TIED),
         after=_tie_by_digests,

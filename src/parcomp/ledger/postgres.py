@@ -11,14 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import psycopg
-from psycopg import errors
 
 from parcomp.errors import LedgerError, one_line, shown
 from parcomp.ledger.binding import Binding, dataset_identity
-from parcomp.ledger.migrations import Dialect
-from parcomp.ledger.serial import SerialLedger
-from parcomp.ledger.store import Ledger
-from parcomp.ledger.tables import ConnectionLostError
+from parcomp.ledger.ledger import Ledger
+from parcomp.ledger.session import ConnectionLostError, Session
 
 __all__ = ["PostgresSession", "open_postgres"]
 
@@ -37,13 +34,14 @@ WHERE c.relname = 'parcomp_ledger' AND c.oid IS DISTINCT FROM to_regclass('parco
 
 def open_postgres(url: str, binding: Binding, busy_seconds: float, *, create: bool) -> Ledger:
     """Open the ledger of the dataset and version in a database, or make it."""
-    return SerialLedger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False, create=create)
+    return Ledger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False, create=create)
 
 
-class PostgresSession:
+class PostgresSession(Session):
     """A connection to the database of a ledger."""
 
-    dialect: Final[Dialect] = "postgresql"
+    dialect = "postgresql"
+    errors = (psycopg.Error,)
 
     def __init__(self, url: str, busy_seconds: float) -> None:
         self._busy_seconds = busy_seconds
@@ -73,19 +71,14 @@ class PostgresSession:
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
-        try:
+        with self._told():
             cursor = self._connection.execute(_translated(sql), values or None)
             return cursor.fetchall() if cursor.description is not None else []
-        except psycopg.Error as error:
-            raise self._error(error) from None
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each row of values."""
-        try:
-            with self._connection.cursor() as cursor:
-                cursor.executemany(_translated(sql), rows)
-        except psycopg.Error as error:
-            raise self._error(error) from None
+        with self._told(), self._connection.cursor() as cursor:
+            cursor.executemany(_translated(sql), rows)
 
     def check_elsewhere(self, binding: Binding) -> None:
         """Raise if a schema that is not the first with ledgers on the search path has a ledger of the dataset."""
@@ -132,17 +125,10 @@ class PostgresSession:
         """Undo the transaction, if there is one."""
         self.execute("ROLLBACK")
 
-    def close(self) -> None:
-        """Let go of the connection."""
-        try:
-            self._connection.close()
-        except psycopg.Error as error:
-            raise self._error(error) from None
-
-    def _error(self, error: psycopg.Error) -> LedgerError:
+    def _error(self, error: Exception) -> LedgerError:
         if self._connection.closed:
             return ConnectionLostError(f"the connection to the ledger's database was lost ({_reason(error)})")
-        if isinstance(error, errors.LockNotAvailable):
+        if isinstance(error, psycopg.errors.LockNotAvailable):
             return LedgerError(f"the ledger is busy for more than {self._busy_seconds:g} s; try again later")
         return LedgerError(f"the ledger's database cannot be read or written ({_reason(error)})")
 
@@ -152,6 +138,6 @@ def _translated(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
-def _reason(error: psycopg.Error) -> str:
+def _reason(error: Exception) -> str:
     # Further lines can hold values of the row at fault.
     return one_line(str(error).strip().split("\n", maxsplit=1)[0]) or type(error).__name__

@@ -13,13 +13,13 @@ import stat
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.migrations import Dialect
-from parcomp.ledger.serial import SerialLedger
-from parcomp.ledger.store import Ledger
+from parcomp.ledger.durable import sync_directory
+from parcomp.ledger.ledger import Ledger
+from parcomp.ledger.session import Session
 
 __all__ = ["SqliteSession", "open_sqlite"]
 
@@ -47,7 +47,7 @@ def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: boo
         ) from None
     except OSError as error:
         raise LedgerError(f"{path}: cannot be opened as a ledger ({error.strerror or error})") from None
-    return SerialLedger(lambda: SqliteSession(file, busy_seconds), binding, busy_seconds, single=True, create=create)
+    return Ledger(lambda: SqliteSession(file, busy_seconds), binding, busy_seconds, single=True, create=create)
 
 
 def _check_private(file: Path) -> None:
@@ -73,17 +73,14 @@ def _make_private(file: Path) -> None:
     except FileExistsError:
         return
     # A file is durable once its directory is; SQLite gives its further files the mode of this one.
-    directory = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_directory(file.parent)
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """A connection to the file of a ledger."""
 
-    dialect: Final[Dialect] = "sqlite"
+    dialect = "sqlite"
+    errors = (sqlite3.Error, OverflowError)
 
     def __init__(self, file: Path, busy_seconds: float) -> None:
         self._file = file
@@ -121,17 +118,15 @@ class SqliteSession:
         deadline = time.monotonic() + self._busy_seconds
         while True:
             try:
-                return self._connection.execute(sql, values).fetchall()
-            except (sqlite3.Error, OverflowError) as error:
+                return list(self._connection.execute(sql, values).fetchall())
+            except self.errors as error:
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise self._error(error) from None
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of values."""
-        try:
+        with self._told():
             self._connection.executemany(sql, rows)
-        except (sqlite3.Error, OverflowError) as error:
-            raise self._error(error) from None
 
     def check_elsewhere(self, binding: Binding) -> None:  # noqa: ARG002  a file holds one ledger, whatever it is of
         """Raise if the file holds something else than a ledger."""
@@ -164,14 +159,7 @@ class SqliteSession:
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
 
-    def close(self) -> None:
-        """Let go of the file."""
-        try:
-            self._connection.close()
-        except sqlite3.Error as error:
-            raise self._error(error) from None
-
-    def _error(self, error: sqlite3.Error | OverflowError) -> LedgerError:
+    def _error(self, error: Exception) -> LedgerError:
         if _is_busy(error):
             return LedgerError(
                 f"{self._file.name}: the ledger is busy for more than {self._busy_seconds:g} s; try again later"

@@ -11,7 +11,7 @@ from parcomp.model.notation import Between, between, read_predicate, write_predi
 from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates, PredicateTable
 from parcomp.model.query import Query
-from parcomp.model.statement import MAX_GROUPS, Aggregate, Kind, Statement
+from parcomp.model.statement import MAX_GROUPS, Aggregate, Kind, Statement, groups_touched
 from parcomp.model.text_file import is_unicode, parse_json, read_decimal, read_text
 from parcomp.model.workload import QueryId, Workload, WorkloadBuilder, book_each
 
@@ -38,6 +38,7 @@ __all__ = [
     "WorkloadBuilder",
     "between",
     "book_each",
+    "groups_touched",
     "is_unicode",
     "parse_json",
     "read_decimal",

@@ -24,7 +24,7 @@ from parcomp.model.domain import Domain
 from parcomp.model.predicate import Predicate
 from parcomp.model.query import Query
 
-__all__ = ["MAX_GROUPS", "Aggregate", "Kind", "Statement"]
+__all__ = ["MAX_GROUPS", "Aggregate", "Kind", "Statement", "groups_touched"]
 
 Kind: TypeAlias = Literal["count", "sum", "average"]
 
@@ -91,9 +91,10 @@ class Statement:
                 known = Predicate.from_runs(attribute.size, [(0, attribute.size - 1)])
                 has_value = Condition.of(Query(self.domain, ((index, known),)))
                 object.__setattr__(self, "where", self.where & has_value)
-        count = math.prod(predicate.count for predicate in self._group_predicates())
-        if count > MAX_GROUPS:
-            raise SizeError(f"GROUP BY would return {count:,} groups, at most {MAX_GROUPS:,} are; group by less")
+        if self.group_count > MAX_GROUPS:
+            raise SizeError(
+                f"GROUP BY would return {self.group_count:,} groups, at most {MAX_GROUPS:,} are; group by less"
+            )
 
     @property
     def domain(self) -> Domain:
@@ -114,6 +115,11 @@ class Statement:
         if self.kind == "sum":
             return (Aggregate(self.attribute, low, high),)
         return (Aggregate(self.attribute, low, high, center=(low + high) // 2), Aggregate())
+
+    @property
+    def touched(self) -> int:
+        """The most groups that replacing one row changes."""
+        return groups_touched(self.groups)
 
     @property
     def text(self) -> str:
@@ -152,6 +158,14 @@ class Statement:
             return [Predicate.contradiction(attributes[index].size) for index in self.groups]
         accepted = dict(self.query.terms)
         return [accepted.get(index, Predicate.tautology(attributes[index].size)) for index in self.groups]
+
+
+def groups_touched(groups: object) -> int:
+    """The most groups that replacing one row changes: with GROUP BY a row can leave one group and enter another.
+
+    ``groups`` are those of a statement, or what its canonical text has under that name, None if it has nothing.
+    """
+    return 2 if groups else 1
 
 
 def _clipping(name: str, attribute: Attribute) -> tuple[int, int]:

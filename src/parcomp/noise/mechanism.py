@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Final
 
 from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
-from parcomp.errors import CostError, ParcompError, shown
+from parcomp.errors import CostError, SettingsError, shown
 from parcomp.noise.tails import NOISE_KINDS, NoiseKind, tail_up, variance
 from parcomp.planning.utility import expected_error
 from parcomp.privacy.measures import Measure
@@ -61,9 +61,9 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if self.kind not in NOISE_KINDS:
-            raise ParcompError(f"unknown noise {shown(self.kind)}; there are {' and '.join(NOISE_KINDS)}")
+            raise SettingsError(f"unknown noise {shown(self.kind)}; there are {' and '.join(NOISE_KINDS)}")
         if not isinstance(self.scale, float) or not SMALLEST_SCALE <= self.scale <= LARGEST_SCALE:
-            raise ParcompError(
+            raise SettingsError(
                 f"the scale of noise must be a float from {SMALLEST_SCALE} to {LARGEST_SCALE:.4g}, "
                 f"not {shown(self.scale)}"
             )
@@ -84,7 +84,7 @@ class Mechanism:
         Up to scales of 10⁹ it exceeds the least by no more than one, and beyond by no more than 10⁻¹¹ of the scale.
         """
         if not isinstance(confidence, float) or not 0 < confidence < 1:
-            raise ParcompError(f"a confidence must be a float between 0 and 1, such as 0.95, not {shown(confidence)}")
+            raise SettingsError(f"a confidence must be a float between 0 and 1, such as 0.95, not {shown(confidence)}")
         return _half_width(self.kind, self.scale, confidence)
 
 

@@ -15,7 +15,6 @@ import math
 from typing import overload
 
 import numpy as np
-from scipy.special import erfcinv, erfinv
 
 from parcomp.errors import ArgumentError, shown
 from parcomp.privacy.rounding import RELATIVE, Floats, up
@@ -41,6 +40,8 @@ def discrete_gaussian_mu(sigma: float | Floats) -> float | Floats:
         raise ArgumentError(
             f"the sigma of a discrete Gaussian must be from {_SMALLEST} to {_LARGEST:.0f}, not {shown(sigma)}"
         )
+    from scipy.special import erfcinv, erfinv  # noqa: PLC0415  slow to import, and only Gaussian noise under GDP needs it
+
     rest = _others(parameter)
     center = 1 / (1 + rest)
     # Φ⁻¹((1 + p)/2) = √2·erfinv(p); where p is close to 1, erfcinv of 1 − p keeps the digits.

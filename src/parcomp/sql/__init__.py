@@ -1,1 +1,17 @@
 """From SQL text to statements: what is asked, free of its wording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcomp.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from parcomp.sql.parse import parse_statement, parse_statements
+    from parcomp.sql.workload_file import load_sql_workload
+
+__all__ = ["load_sql_workload", "parse_statement", "parse_statements"]
+
+_, __getattr__, __dir__ = lazy_exports(
+    __name__, {"parse": "parse_statement parse_statements", "workload_file": "load_sql_workload"}
+)

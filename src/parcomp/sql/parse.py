@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from parcomp.errors import ParcompError, SizeError, SqlError
+from parcomp.errors import ParcompError, SizeError, SqlError, WorkloadError, shown
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
 from parcomp.model.query import Query
@@ -36,6 +36,8 @@ def parse_statement(domain: Domain, text: str, tables: Collection[str] = ()) -> 
     >>> parse_statement(domain, "SELECT COUNT(*) FROM census WHERE NOT (sex = 'M' OR age < 65)").where.where()
     [{'sex': 'F', 'age': {'from': 65, 'to': 119}}]
     """
+    if not isinstance(text, str):
+        raise WorkloadError(f"a statement is SQL text, not {shown(text)}; {SHAPE}")
     found = split_statements(text, domain.names)
     if not found:
         raise SqlError(f"there is no statement; {SHAPE}", line=1, column=1)

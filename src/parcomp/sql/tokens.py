@@ -30,50 +30,15 @@ WHERE_TAKES = "WHERE takes =, <>, <, <=, >, >=, BETWEEN, IN, IS NULL, NOT, AND a
 _MAX_NESTING = 24
 """Parentheses may be this deep; each takes some 25 calls to parse, and Python allows 1,000."""
 
-_WORDS = {
-    TokenType.SELECT,
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.ALIAS,
-    TokenType.AND,
-    TokenType.OR,
-    TokenType.NOT,
-    TokenType.IN,
-    TokenType.BETWEEN,
-    TokenType.IS,
-    TokenType.ISNULL,
-    TokenType.NOTNULL,
-    TokenType.NULL,
-    TokenType.TRUE,
-    TokenType.FALSE,
-    TokenType.DISTINCT,
-}
-_SYMBOLS = {
-    TokenType.L_PAREN,
-    TokenType.R_PAREN,
-    TokenType.COMMA,
-    TokenType.DOT,
-    TokenType.STAR,
-    TokenType.DASH,
-    TokenType.PLUS,
-    TokenType.EQ,
-    TokenType.NEQ,
-    TokenType.LT,
-    TokenType.LTE,
-    TokenType.GT,
-    TokenType.GTE,
-}
-_VALUES = {TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER, TokenType.VAR}
-_SPECIAL_STRINGS = {
-    TokenType.BIT_STRING,
-    TokenType.HEX_STRING,
-    TokenType.BYTE_STRING,
-    TokenType.NATIONAL_STRING,
-    TokenType.RAW_STRING,
-    TokenType.HEREDOC_STRING,
-    TokenType.UNICODE_STRING,
-}
+
+def _types(names: str) -> set[TokenType]:
+    return {TokenType[name] for name in names.split()}
+
+
+_WORDS = _types("SELECT FROM WHERE GROUP_BY ALIAS AND OR NOT IN BETWEEN IS ISNULL NOTNULL NULL TRUE FALSE DISTINCT")
+_SYMBOLS = _types("L_PAREN R_PAREN COMMA DOT STAR DASH PLUS EQ NEQ LT LTE GT GTE")
+_VALUES = _types("STRING NUMBER IDENTIFIER VAR")
+_SPECIAL_STRINGS = _types("BIT_STRING HEX_STRING BYTE_STRING NATIONAL_STRING RAW_STRING HEREDOC_STRING UNICODE_STRING")
 _OPERATORS = {
     *("LIKE", "ILIKE", "RLIKE", "REGEXP", "SIMILAR TO", "GLOB", "COLLATE", "ESCAPE", "CASE", "INTERVAL", "OVERLAPS"),
     *("XOR", "MEMBER OF"),
@@ -87,29 +52,10 @@ _NOT_A_FUNCTION = {"ANY", "SOME", "ALL", "EXISTS", "CAST", "TRY_CAST", "OVER", "
 _AGGREGATES = {"COUNT", "SUM", "AVG"}
 
 # What may precede an opening parenthesis beside symbols; any other word there is a function.
-_BEFORE_PARENTHESIS = {
-    TokenType.SELECT,
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.AND,
-    TokenType.OR,
-    TokenType.NOT,
-    TokenType.IN,
-    TokenType.BETWEEN,
-    TokenType.IS,
-}
+_BEFORE_PARENTHESIS = _types("SELECT FROM WHERE GROUP_BY AND OR NOT IN BETWEEN IS")
 
-_NEVER_AFTER_COMMA = {
-    TokenType.COMMA,
-    TokenType.R_PAREN,
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.AND,
-    TokenType.OR,
-}
-_AROUND_A_CONSTANT = {TokenType.L_PAREN, TokenType.R_PAREN, TokenType.DASH, TokenType.PLUS, TokenType.DATE}
+_NEVER_AFTER_COMMA = _types("COMMA R_PAREN FROM WHERE GROUP_BY AND OR")
+_AROUND_A_CONSTANT = _types("L_PAREN R_PAREN DASH PLUS DATE")
 
 _QUOTED = re.compile(r"""(?P<whole>'[^']*'|"[^"]*"|--[^\n]*|/\*.*?\*/)|(?P<open>['"]|/\*|\$\w*\$)""", re.DOTALL)
 

@@ -14,38 +14,38 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from parcomp.errors import LedgerError, MissingLedgerError
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import Charge, Entry
 from parcomp.ledger.migrations import has_tables, migrate
-from parcomp.ledger.store import Ledger, Request, Transaction
-from parcomp.ledger.tables import ConnectionLostError, Session, Tables
+from parcomp.ledger.records import Records, Transaction, enter_ledger, find_ledger
+from parcomp.ledger.session import ConnectionLostError, Session
 
-__all__ = ["SerialLedger"]
+__all__ = ["BUSY_SECONDS", "Ledger"]
 
-_T = TypeVar("_T")
+BUSY_SECONDS = 30.0
+"""How long a transaction waits for others before it gives up."""
 
 _SCHEMA_LOCK: Final = 0
 """The lock under which tables are made; those of ledgers are their numbers, from 1."""
 
 
-class SerialLedger(Ledger):
-    """A ledger on connections made by ``connect``.
+class Ledger(Records):
+    """An append-only chain of charges with their answers, on connections made by ``connect``.
 
-    ``single`` is whether the database holds no other ledger, ``create`` whether it is made or must be there.
+    It is safe to share between threads.  ``single`` is whether the database holds no other ledger, ``create`` whether
+    it is made or must be there.
     """
 
     def __init__(
         self, connect: Callable[[], Session], binding: Binding, busy_seconds: float, *, single: bool, create: bool
     ) -> None:
-        self.binding = binding
+        super().__init__(_SCHEMA_LOCK, binding)
         self._connect = connect
         self._busy_seconds = busy_seconds
-        self._ledger = _SCHEMA_LOCK
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._writer: Session | None = None
@@ -68,9 +68,9 @@ class SerialLedger(Ledger):
                     )
                 migrate(session.execute, session.dialect)
                 if create:
-                    self._ledger = Tables.enter(session, binding, single=single)
+                    self._ledger = enter_ledger(session, binding, single=single)
                 else:
-                    self._ledger, self.binding = Tables.find(session, binding, single=single)
+                    self._ledger, self.binding = find_ledger(session, binding, single=single)
                 first = session.execute(
                     "SELECT previous FROM parcomp_charge WHERE ledger = ? AND number = 1", (self._ledger,)
                 )
@@ -85,52 +85,23 @@ class SerialLedger(Ledger):
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Begin a transaction."""
+        """Begin a transaction; waits for others, and gives up with an error after ``BUSY_SECONDS``."""
         with self._locked(self._ledger) as session:
-            transaction = _Transaction(Tables(session, self._ledger), self.binding)
+            transaction = Transaction(session, self._ledger, self.binding)
             try:
                 yield transaction
                 transaction.check()
             finally:
                 transaction.over = True
 
-    def charges(self, after: int = 0) -> list[Charge]:
-        """The charges with higher numbers, in order."""
-        return self._read(lambda tables: tables.charges(after))
-
-    def head(self) -> tuple[int, str]:
-        """Number and digest of the last charge; 0 and the digest of the binding if there is none."""
-        return self._read(lambda tables: tables.head(self.binding))
-
-    def digest(self, number: int) -> str | None:
-        """The digest of the charge with this number, None if there is none."""
-        return self._read(lambda tables: tables.digest(number))
-
-    def answers(self, digests: Iterable[str]) -> dict[str, str]:
-        """The stored answers of the charges with these digests; those without one are left out."""
-        wanted = list(digests)
-        return self._read(lambda tables: tables.answers(wanted))
-
-    def answered(self) -> tuple[int, str]:
-        """How many answers were stored, which never shrinks, and the digest of their trail."""
-        return self._read(lambda tables: tables.answered())
-
-    def trail(self, position: int) -> str | None:
-        """The digest of the trail of the first answers, as many as ``position`` says; None if there are fewer."""
-        return self._read(lambda tables: tables.trail(position))
-
-    def ties(self) -> list[tuple[str, str]]:
-        """Every answer and every request, in words, with the digest of the charge that it belongs to."""
-        return self._read(lambda tables: tables.ties())
-
     def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges durably, and return what is stored: for each charge the first answer stays."""
-        with self._locked(self._ledger) as session:
-            return Tables(session, self._ledger).store_answers(texts)
+        with self.transaction() as transaction:
+            return transaction.store_answers(texts)
 
-    def request(self, analyst: str, key: str) -> Request | None:
-        """What was done for an idempotency key."""
-        return self._read(lambda tables: tables.request(analyst, key))
+    def store_answer(self, digest: str, text: str) -> str:
+        """Store the answer of a charge durably, and return what is stored: the first answer stays."""
+        return self.store_answers({digest: text})[digest]
 
     def close(self) -> None:
         """Let go of the database, once a transaction that is under way has ended."""
@@ -160,18 +131,18 @@ class SerialLedger(Ledger):
             self._writer = self._reader = None
             self._writing, self._reading = threading.Lock(), threading.Lock()
 
-    def _read(self, read: Callable[[Tables], _T]) -> _T:
+    def _execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._reading:
             try:
-                return read(self._read_tables())
+                return self._reading_session().execute(sql, values)
             except ConnectionLostError:
                 self._reader = None
-                return read(self._read_tables())
+                return self._reading_session().execute(sql, values)
 
-    def _read_tables(self) -> Tables:
+    def _reading_session(self) -> Session:
         if self._reader is None:
             self._reader = self._open()
-        return Tables(self._reader, self._ledger)
+        return self._reader
 
     @contextmanager
     def _locked(self, lock: int) -> Iterator[Session]:
@@ -238,50 +209,10 @@ class SerialLedger(Ledger):
         self._writer = self._reader = None
 
 
-class _Transaction(Transaction):
-    """What a caller may do within a transaction."""
-
-    def __init__(self, tables: Tables, binding: Binding) -> None:
-        self._tables = tables
-        self._binding = binding
-        self._failed = False
-        self.over = False
-
-    def charges(self, after: int = 0) -> list[Charge]:
-        """The charges with higher numbers, in order, those of this transaction included."""
-        return self._run(lambda: self._tables.charges(after))
-
-    def append(self, entries: Sequence[Entry]) -> list[Charge]:
-        """Append charges, all or none."""
-        return self._run(lambda: self._tables.append(self._binding, entries))
-
-    def request(self, analyst: str, key: str) -> Request | None:
-        """What was done for an idempotency key."""
-        return self._run(lambda: self._tables.request(analyst, key))
-
-    def remember(self, request: Request) -> None:
-        """Keep what is done for an idempotency key; the analyst must not have used it before."""
-        self._run(lambda: self._tables.remember(request))
-
-    def check(self) -> None:
-        """Raise if some step failed: a caller that went on regardless must not commit the rest."""
-        if self._failed:
-            raise LedgerError("a step of the transaction failed; nothing of it was committed")
-
-    def _run(self, step: Callable[[], _T]) -> _T:
-        if self.over:
-            raise LedgerError("the transaction is over; begin another one")
-        try:
-            return step()
-        except BaseException:
-            self._failed = True
-            raise
-
-
-_LEDGERS: Final[weakref.WeakSet[SerialLedger]] = weakref.WeakSet()
+_LEDGERS: Final[weakref.WeakSet[Ledger]] = weakref.WeakSet()
 _INHERITED: Final[list[Session | None]] = []
 _FORKING: Final = threading.Lock()
-_forked: list[SerialLedger] = []
+_forked: list[Ledger] = []
 
 
 def _before_fork() -> None:
