@@ -17,10 +17,8 @@ from parcomp.custodian import Custodian
 from parcomp.custodian import Settings as CustodianSettings
 from parcomp.errors import RefusedError
 from parcomp.ledger import Entry, create_ledger, utc_now
-from parcomp.model.condition import Condition
-from parcomp.model.query import Query
-from parcomp.model.statement import Statement
-from parcomp.overlap.live.live_overlap import LiveOverlap
+from parcomp.model import Condition, Query, Statement
+from parcomp.overlap import LiveOverlap
 
 __all__ = ["custodian"]
 

@@ -15,9 +15,7 @@ from benchmarks import baseline
 from benchmarks.harness import Goal, Ratio, Row, Settings, benchmark, limited, repeated, timed
 from experiments.workloads import census_sample, uniform_workload
 from parcomp import Workload
-from parcomp.graph import search_cliques
-from parcomp.graph.coloring import dsatur, weighted_coloring
-from parcomp.graph.query_graph import QueryGraph, build_query_graph
+from parcomp.graph import QueryGraph, build_query_graph, dsatur, search_cliques, weighted_coloring
 from parcomp.model.compile import compile_workload
 
 __all__ = ["census_clique", "census_coloring", "random_cliques", "uniform_query_graph"]

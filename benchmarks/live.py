@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark
 from experiments import workloads
-from parcomp.overlap.live.live_overlap import LiveOverlap
+from parcomp.overlap import LiveOverlap
 
 __all__ = ["ledger"]
 

@@ -19,8 +19,7 @@ from benchmarks import baseline
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
 from experiments import workloads
 from parcomp import Workload
-from parcomp.graph.coloring import dsatur
-from parcomp.graph.query_graph import build_query_graph
+from parcomp.graph import build_query_graph, dsatur
 from parcomp.model.compile import compile_workload
 
 __all__ = [

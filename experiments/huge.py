@@ -17,8 +17,7 @@ import numpy.typing as npt
 from experiments import _subset_kernels as kernels
 from parcomp import Cost, Domain, Integer, Workload
 from parcomp.costs import COST_KINDS
-from parcomp.model.predicate import Predicate
-from parcomp.model.predicate_table import PredicateTable
+from parcomp.model import Predicate, PredicateTable
 
 __all__ = ["GeneratedPredicates", "huge_uniform_workload"]
 

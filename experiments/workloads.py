@@ -12,7 +12,7 @@ from itertools import combinations, product
 import numpy as np
 
 from parcomp import Domain, Integer, Query, Workload
-from parcomp.model.predicate import Predicate
+from parcomp.model import Predicate
 from parcomp.samples import census_choices, census_domain, census_sample, paper_example
 
 __all__ = [

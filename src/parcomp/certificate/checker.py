@@ -53,10 +53,7 @@ import numpy.typing as npt
 
 from parcomp.costs import amount_down, amount_of, amount_up
 from parcomp.errors import CertificateError, ParcompError
-from parcomp.model.notation import read_predicate
-from parcomp.model.predicate import Predicate
-from parcomp.model.text_file import parse_json, read_text
-from parcomp.model.workload import Workload
+from parcomp.model import Predicate, Workload, parse_json, read_predicate, read_text
 
 __all__ = ["Verdict", "load_certificate", "verify", "workload_digest"]
 

@@ -20,8 +20,7 @@ def demo(
     from parcomp.cli.demo_session import run_session, write_census
     from parcomp.cli.plot import save_query_graph
     from parcomp.cli.render import print_overlap
-    from parcomp.graph.coloring import dsatur
-    from parcomp.graph.query_graph import build_query_graph
+    from parcomp.graph import build_query_graph, dsatur
     from parcomp.model.compile import compile_workload
     from parcomp.samples import census_sample, paper_example
 

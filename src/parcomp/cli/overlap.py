@@ -63,7 +63,7 @@ def verify(
     domain: DomainFile,
 ) -> None:
     """Check that a certificate proves its bracket; exit 0 only if it does."""
-    from parcomp.certificate.checker import load_certificate
+    from parcomp.certificate import load_certificate
 
     verdict = pc.verify(pc.Workload.load(pc.Domain.load(domain), workload), load_certificate(certificate))
     bracket = f"is {verdict.upper:,}" if verdict.exact else f"lies between {verdict.lower:,} and {verdict.upper:,}"

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from parcomp.model.domain import Domain
-from parcomp.model.query import Query
+from parcomp.model import Domain, Query
 from parcomp.overlap import LiveOverlap
-from parcomp.privacy.measures import Neighbours
+from parcomp.privacy import Neighbours
 
 __all__ = ["Account", "Expense", "Verdict"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from parcomp.model.attribute import Value
+from parcomp.model import Value
 
 __all__ = ["Answer", "BatchQuote", "Group", "Quote"]
 

@@ -61,7 +61,7 @@ from parcomp.ledger import (
     create_ledger,
     open_marked_ledger,
 )
-from parcomp.model.statement import Statement
+from parcomp.model import Statement
 
 if TYPE_CHECKING:
     from parcomp.data import Table

@@ -17,8 +17,7 @@ from parcomp.custodian.accountant import Expense
 from parcomp.custodian.answer import Answer, Group
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError
-from parcomp.model.attribute import Value
-from parcomp.model.statement import Aggregate, Statement
+from parcomp.model import Aggregate, Statement, Value
 from parcomp.noise import Mechanism, mechanism_for
 from parcomp.privacy import Neighbours
 

@@ -19,7 +19,7 @@ from parcomp.custodian.settings import Settings
 from parcomp.custodian.sharing import share_out
 from parcomp.errors import CostError, SettingsError, WorkloadError, shown
 from parcomp.ledger import Entry, utc_now
-from parcomp.model.statement import Statement
+from parcomp.model import Statement
 
 __all__ = ["Amounts", "Asked", "Costs", "read_request"]
 

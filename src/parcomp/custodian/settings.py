@@ -38,9 +38,8 @@ from typing import Any, Final
 from parcomp.costs import Amount
 from parcomp.errors import CostError, DomainError, FileError, ParcompError, SettingsError, shown
 from parcomp.ledger import Binding
-from parcomp.model.domain import Domain
-from parcomp.model.keyed_file import KeyedFile
-from parcomp.privacy.measures import Measure, Neighbours, check_rows_per_person, find_measure
+from parcomp.model import Domain, KeyedFile
+from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_measure
 
 __all__ = ["Settings"]
 

@@ -31,8 +31,7 @@ from parcomp.costs import MAX_UNITS, Amount
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError, shown
-from parcomp.model.statement import Statement
-from parcomp.model.workload import Workload
+from parcomp.model import Statement, Workload
 from parcomp.planning import error_exponent, expected_errors, plan
 from parcomp.privacy import Neighbours
 

@@ -13,10 +13,7 @@ from typing import Any, TypeAlias
 
 from parcomp.data.codes import CodedRows
 from parcomp.data.dialect import Dialect
-from parcomp.model.condition import Condition
-from parcomp.model.predicate import Predicate
-from parcomp.model.query import Query
-from parcomp.model.statement import Statement
+from parcomp.model import Condition, Predicate, Query, Statement
 
 __all__ = ["MAX_NUMBERS", "Batch", "batches"]
 

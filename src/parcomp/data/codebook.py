@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parcomp.errors import DomainError, FileError
-from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.text_file import read_decimal, read_text
+from parcomp.model import Attribute, Binned, Categorical, Integer, read_decimal, read_text
 
 __all__ = ["is_codebook", "read_codebook"]
 

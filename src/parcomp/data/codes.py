@@ -26,10 +26,7 @@ from fractions import Fraction
 from parcomp.data.columns import Column
 from parcomp.data.dialect import Dialect
 from parcomp.errors import DataError, PredicateError
-from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
+from parcomp.model import Attribute, Binned, Categorical, Condition, Domain, Integer, Statement
 
 __all__ = ["CodedRows", "code_rows"]
 

@@ -14,8 +14,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from parcomp.errors import DataError, shown
-from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.domain import Domain
+from parcomp.model import Attribute, Binned, Categorical, Domain, Integer
 
 __all__ = ["Column", "Kind", "columns_of_text_file", "match_columns", "read_type", "select_columns"]
 

@@ -25,7 +25,7 @@ from parcomp.data.csv_text import CsvFile, check_unchanged, fingerprint
 from parcomp.data.dialect import DUCKDB, quoted_name
 from parcomp.data.sql_table import CODED_ROWS, Table, split_name
 from parcomp.errors import DataError, one_line
-from parcomp.model.domain import Domain
+from parcomp.model import Domain
 
 __all__ = ["Connection", "DuckDBTable", "open_parquet"]
 

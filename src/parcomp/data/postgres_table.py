@@ -20,7 +20,7 @@ from parcomp.data.columns import match_columns, read_type, select_columns
 from parcomp.data.dialect import POSTGRES, quoted_name
 from parcomp.data.sql_table import CODED_ROWS, Table, split_name
 from parcomp.errors import DataError, one_line
-from parcomp.model.domain import Domain
+from parcomp.model import Domain
 
 __all__ = ["PostgresTable"]
 

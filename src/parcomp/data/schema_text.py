@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from parcomp.errors import DataError, DomainError, one_line
-from parcomp.model.attribute import Attribute, Categorical, Integer
+from parcomp.model import Attribute, Categorical, Integer
 
 __all__ = ["read_schema", "sort_out"]
 

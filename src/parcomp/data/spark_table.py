@@ -21,7 +21,7 @@ from parcomp.data.columns import match_columns, select_columns
 from parcomp.data.dialect import SPARK
 from parcomp.data.sql_table import CODED_ROWS, Table
 from parcomp.errors import DataError, one_line
-from parcomp.model.domain import Domain
+from parcomp.model import Domain
 
 __all__ = ["SparkTable"]
 

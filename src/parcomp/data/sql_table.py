@@ -19,8 +19,7 @@ from parcomp.data.batch import batches
 from parcomp.data.codes import CodedRows
 from parcomp.data.dialect import Dialect
 from parcomp.errors import DataError, ParcompError
-from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
+from parcomp.model import Domain, Statement
 
 __all__ = ["CODED_ROWS", "Table", "split_name"]
 

@@ -20,9 +20,7 @@ from parcomp.data.dialect import quoted_name
 from parcomp.data.duckdb_table import Connection, open_parquet
 from parcomp.data.schema_text import read_schema, sort_out
 from parcomp.errors import DataError, one_line
-from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.domain import Domain
-from parcomp.model.text_file import read_text
+from parcomp.model import Attribute, Binned, Categorical, Domain, Integer, read_text
 
 __all__ = ["MAX_NAMED_VALUES", "Draft", "suggest_domain"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parcomp.errors import DataError, one_line
-from parcomp.model.domain import Domain
+from parcomp.model import Domain
 
 if TYPE_CHECKING:
     from parcomp.data.sql_table import Table

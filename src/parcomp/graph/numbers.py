@@ -16,9 +16,9 @@ from parcomp.costs import amount_down, amount_up
 from parcomp.graph.clique import CliqueSearch
 from parcomp.graph.coloring import Coloring, ColoringSearch
 from parcomp.graph.query_graph import build_query_graph
+from parcomp.model import QueryId, Workload
 from parcomp.model.compile import compile_workload
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.workload import QueryId, Workload
 from parcomp.slices import Course, Slices, run
 
 __all__ = ["ChromaticNumber", "CliqueNumber", "GraphNumber", "chromatic_number", "clique_number"]

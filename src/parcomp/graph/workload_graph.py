@@ -17,7 +17,7 @@ from parcomp.errors import SizeError
 from parcomp.graph import _workload_graph_kernels as kernels
 from parcomp.graph._query_graph_kernels import complete
 from parcomp.graph.query_graph import MAX_VERTICES, AttributeMasks, QueryGraph, strike_disjoint
-from parcomp.model.workload import Workload
+from parcomp.model import Workload
 from parcomp.slices import LEAST_SLICE, Course, Slices
 
 __all__ = ["WorkloadGraph"]

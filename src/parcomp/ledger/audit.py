@@ -27,14 +27,9 @@ from parcomp.errors import CertificateError, LedgerError, ParcompError
 from parcomp.ledger.binding import Binding, domain_text
 from parcomp.ledger.charge import Charge, chain_problems
 from parcomp.ledger.queries import ChargedQueries
-from parcomp.model.domain import Domain
-from parcomp.model.query import Query
-from parcomp.model.statement import groups_touched
-from parcomp.model.text_file import parse_json
-from parcomp.model.workload import Workload
+from parcomp.model import Domain, Query, Workload, groups_touched, parse_json
 from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
-from parcomp.privacy.loss import neighbor_units
-from parcomp.privacy.measures import Neighbours, find_measure
+from parcomp.privacy import Neighbours, find_measure, neighbor_units
 
 __all__ = ["Audit", "audit_charges"]
 

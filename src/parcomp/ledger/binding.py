@@ -21,8 +21,8 @@ from unicodedata import category, normalize
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, ParcompError, shown
 from parcomp.ledger.charge import check_text, record
-from parcomp.model.domain import Domain
-from parcomp.privacy.measures import Measure, Neighbours, check_rows_per_person, find_measure
+from parcomp.model import Domain
+from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_measure
 
 __all__ = ["Binding", "dataset_identity", "domain_text"]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, shown
-from parcomp.model.text_file import is_unicode
+from parcomp.model import is_unicode
 
 __all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record", "trail_after", "utc_now"]
 

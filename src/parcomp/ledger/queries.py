@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parcomp.model.domain import Domain
-from parcomp.model.notation import read_predicate
-from parcomp.model.predicate import Predicate
-from parcomp.model.query import Query
+from parcomp.model import Domain, Predicate, Query, read_predicate
 
 __all__ = ["ChargedQueries"]
 

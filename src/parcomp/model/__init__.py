@@ -7,13 +7,15 @@ certificates imports this package and shares nothing with the solvers.
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer, Value
 from parcomp.model.condition import MAX_ALTERNATIVES, Condition
 from parcomp.model.domain import Domain
+from parcomp.model.keyed_file import KeyedFile
 from parcomp.model.notation import Between, between, read_predicate, write_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates, PredicateTable
 from parcomp.model.query import Query
 from parcomp.model.statement import MAX_GROUPS, Aggregate, Kind, Statement, groups_touched
 from parcomp.model.text_file import is_unicode, parse_json, read_decimal, read_text
-from parcomp.model.workload import QueryId, Workload, WorkloadBuilder, book_each
+from parcomp.model.workload import Workload, book_each
+from parcomp.model.workload_builder import QueryId, WorkloadBuilder
 
 __all__ = [
     "MAX_ALTERNATIVES",
@@ -27,6 +29,7 @@ __all__ = [
     "Domain",
     "Integer",
     "InternedPredicates",
+    "KeyedFile",
     "Kind",
     "Predicate",
     "PredicateTable",

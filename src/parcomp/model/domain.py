@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from parcomp.errors import DomainError, PredicateError, shown
 from parcomp.model.attribute import Attribute, Value
+from parcomp.model.domain_file import load_domain, save_domain
 from parcomp.model.notation import read_predicate
+from parcomp.model.predicate import Predicate
+from parcomp.model.query import Query
 from parcomp.model.text_file import is_unicode
-
-if TYPE_CHECKING:
-    from parcomp.model.predicate import Predicate
-    from parcomp.model.query import Query
 
 __all__ = ["Domain"]
 
@@ -67,15 +65,11 @@ class Domain:
     @classmethod
     def load(cls, path: str | Path) -> Domain:
         """Read a domain file (``.json``, ``.toml`` or ``.yaml``)."""
-        from parcomp.model.domain_file import load_domain  # noqa: PLC0415  files know domains, not the reverse
-
-        return load_domain(path)
+        return load_domain(path, cls)
 
     def save(self, path: str | Path) -> None:
         """Write a domain file in JSON."""
-        from parcomp.model.domain_file import save_domain  # noqa: PLC0415  files know domains, not the reverse
-
-        save_domain(self, path)
+        save_domain(self.describe(), path)
 
     def describe(self) -> dict[str, object]:
         """The domain as it stands in a domain file."""
@@ -113,8 +107,6 @@ class Domain:
         Predicates are written as in workload files, with ``between(a, b)`` for a range; an attribute whose name is
         no Python identifier goes into the mapping ``where``.
         """
-        from parcomp.model.query import Query  # noqa: PLC0415  a query holds its domain
-
         terms = {}
         for name, written in [*(where or {}).items(), *more.items()]:
             if (index := self.index(name)) in terms:

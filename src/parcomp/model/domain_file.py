@@ -6,34 +6,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from parcomp.errors import DomainError, FileError
 from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.domain import Domain
 from parcomp.model.keyed_file import KeyedFile
 
 __all__ = ["load_domain", "save_domain"]
 
+_Domain = TypeVar("_Domain")
+
 _SUFFIXES = (".json", ".toml", ".yaml", ".yml")
 
 
-def load_domain(path: str | Path) -> Domain:
-    """Read a domain file; its form follows from the suffix."""
+def load_domain(path: str | Path, make: Callable[[dict[str, Attribute], str], _Domain]) -> _Domain:
+    """Read a domain file, whose form follows from the suffix; ``make`` makes a domain of attributes and a name."""
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise FileError(path, f"a domain file ends in one of {', '.join(_SUFFIXES)}")
-    return _domain(KeyedFile.read(path))
-
-
-def save_domain(domain: Domain, path: str | Path) -> None:
-    """Write a domain file in JSON."""
-    if Path(path).suffix.lower() != ".json":
-        raise FileError(path, "a domain is written as .json")
-    Path(path).write_text(json.dumps(domain.describe(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
-def _domain(file: KeyedFile) -> Domain:
+    file = KeyedFile.read(path)
     fields = file.mapping(file.document, [])
     file.check_keys(fields, {"name", "attributes"}, [])
     if "attributes" not in fields:
@@ -46,9 +38,16 @@ def _domain(file: KeyedFile) -> Domain:
         raise file.error("must not be empty", ["attributes"])
     attributes = {key: _attribute(file, value, ["attributes", key]) for key, value in written.items()}
     try:
-        return Domain(attributes, name)
+        return make(attributes, name)
     except DomainError as error:
         raise file.error(str(error), []) from None
+
+
+def save_domain(described: dict[str, object], path: str | Path) -> None:
+    """Write a domain file in JSON."""
+    if Path(path).suffix.lower() != ".json":
+        raise FileError(path, "a domain is written as .json")
+    Path(path).write_text(json.dumps(described, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _attribute(file: KeyedFile, written: object, place: Sequence[str]) -> Attribute:

@@ -15,12 +15,14 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parcomp.errors import PredicateError, WorkloadError
-from parcomp.model.domain import Domain
 from parcomp.model.notation import write_predicate
 from parcomp.model.predicate import Predicate
+
+if TYPE_CHECKING:
+    from parcomp.model.domain import Domain
 
 __all__ = ["Query"]
 
@@ -35,7 +37,7 @@ class Query:
     ``terms`` holds the attributes that are constrained, by position and ascending, with their predicates;
     tautologies are left out.
 
-    >>> from parcomp.model.attribute import Categorical, Integer
+    >>> from parcomp import Categorical, Domain, Integer
     >>> domain = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 119)})
     >>> women, young = domain.query(sex="F"), domain.query(age=range(0, 30))
     >>> women.overlaps(young), (women & young).coverage_size, women.isdisjoint(domain.query(sex="M"))

@@ -15,19 +15,18 @@ from typing import TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.costs import COST_KINDS, UNITS_PER_ONE, Amount, Cost, CostKind, amount_up, square_up
+from parcomp.costs import COST_KINDS, Amount, Cost, CostKind, amount_up, square_up
 from parcomp.errors import CostError, PredicateError, WorkloadError, shown
 from parcomp.model.domain import Domain
-from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates, PredicateTable
 from parcomp.model.query import Query
-from parcomp.model.text_file import is_unicode
+from parcomp.model.workload_builder import QueryId, WorkloadBuilder
+from parcomp.model.workload_file import read_workload, save_workload
 
-__all__ = ["QueryId", "Workload", "WorkloadBuilder", "book_each", "check_id"]
+__all__ = ["Workload", "book_each"]
 
 _T = TypeVar("_T")
 
-QueryId = str | int
 """A name given in a file, or the number of the line or position where none was given."""
 
 
@@ -99,14 +98,12 @@ class Workload:
     @classmethod
     def load(cls, domain: Domain, path: str | Path) -> Workload:
         """Read a workload file (``.jsonl`` or ``.sql``)."""
-        from parcomp.model.workload_file import load_workload  # noqa: PLC0415  files know workloads, not the reverse
-
-        return load_workload(domain, path)
+        built = WorkloadBuilder(domain)
+        read_workload(built, path)
+        return cls.from_builder(built)
 
     def save(self, path: str | Path) -> None:
         """Write a workload file (JSON Lines)."""
-        from parcomp.model.workload_file import save_workload  # noqa: PLC0415  files know workloads, not the reverse
-
         save_workload(self, path)
 
     @classmethod
@@ -223,42 +220,6 @@ class Workload:
         return amount_up(sum(self.additive_units().tolist()))
 
 
-class WorkloadBuilder:
-    """Gathers queries one by one into columns."""
-
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
-        self.table = InternedPredicates()
-        self.start: list[int] = [0]
-        self.term: list[int] = []
-        self.units: list[int] = []
-        self.kinds: list[int] = []
-        self.ids: list[QueryId] = []
-        self.named = False
-        self._seen: set[str] = set()
-
-    def add(
-        self,
-        terms: Iterable[tuple[int, Predicate]],
-        cost: Cost | None = None,
-        query_id: QueryId | None = None,
-        number: int | None = None,
-    ) -> None:
-        """Add a query: its terms in ascending order of attribute; ``number`` is its id where it has no other."""
-        position = len(self.units) + 1
-        default = position if number is None else number
-        name = default if query_id is None else query_id
-        if str(check_id(name)) in self._seen:
-            raise WorkloadError(f"the id {shown(name)} occurs twice")
-        self._seen.add(str(name))
-        self.named = self.named or name != position
-        self.ids.append(name)
-        self.term.extend(self.table.number(a, predicate) for a, predicate in terms if not predicate.is_tautology)
-        self.start.append(len(self.term))
-        self.units.append(UNITS_PER_ONE if cost is None else cost.units)
-        self.kinds.append(0 if cost is None else COST_KINDS.index(cost.kind))
-
-
 def book_each(units: npt.NDArray[np.int64], book: Callable[[int], int], largest: str) -> npt.NDArray[np.int64]:
     """Each of the units as ``book`` has it, worked out once for equal ones; ``largest`` says what was too large."""
     distinct, which = np.unique(units, return_inverse=True)
@@ -266,15 +227,6 @@ def book_each(units: npt.NDArray[np.int64], book: Callable[[int], int], largest:
     if max(booked, default=0) >= 2**62:
         raise CostError(f"{largest} is too large to be added up")
     return np.array(booked, np.int64)[which]
-
-
-def check_id(query_id: object) -> QueryId:
-    """The id itself, if it is one."""
-    if isinstance(query_id, bool) or not isinstance(query_id, (str, int)) or query_id == "":
-        raise WorkloadError(f"an id must be a non-empty string or an integer, not {shown(query_id)}")
-    if isinstance(query_id, str) and not is_unicode(query_id):
-        raise WorkloadError(f"the id {shown(query_id)} is not valid Unicode")
-    return query_id
 
 
 def _following(items: Iterator[_T], what: str) -> _T:

@@ -13,44 +13,45 @@ from decimal import Decimal
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parcomp.costs import COST_KINDS, Cost, amount_text
 from parcomp.errors import CostError, DomainError, FileError, PredicateError, WorkloadError, shown
-from parcomp.model.domain import Domain
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.text_file import parse_json, read_text
-from parcomp.model.workload import Workload, WorkloadBuilder, check_id
+from parcomp.model.workload_builder import WorkloadBuilder, check_id
 
-__all__ = ["load_workload", "save_workload"]
+if TYPE_CHECKING:
+    from parcomp.model.workload import Workload
+
+__all__ = ["read_workload", "save_workload"]
 
 _KEYS = ("id", "where", *COST_KINDS)
-_ELSEWHERE = {".sql": ("parcomp.sql.workload_file", "load_sql_workload")}
+_ELSEWHERE = {".sql": ("parcomp.sql.workload_file", "read_sql_workload")}
 """The module and the function that read files with another suffix."""
 
 
-def load_workload(domain: Domain, path: str | Path) -> Workload:
+def read_workload(built: WorkloadBuilder, path: str | Path) -> None:
     """Read a workload in the format that its suffix names; in JSON Lines, empty lines only count as lines."""
     suffix = Path(path).suffix.lower()
     if suffix in _ELSEWHERE:
         module, function = _ELSEWHERE[suffix]
-        read: Callable[[Domain, str | Path], Workload] = getattr(import_module(module), function)
-        return read(domain, path)
+        read: Callable[[WorkloadBuilder, str | Path], None] = getattr(import_module(module), function)
+        return read(built, path)
     if suffix != ".jsonl":
         raise FileError(path, f"a workload file ends in {' or '.join(('.jsonl', *_ELSEWHERE))}")
-    built = WorkloadBuilder(domain)
     read_before: dict[tuple[str, str], Predicate] = {}
     for number, text in _lines(read_text(path)):
         fields = parse_json(path, text, first_line=number)
         if not isinstance(fields, dict):
             raise FileError(path, 'a query is an object such as {"where": {}}', line=number)
         _add(built, path, number, fields, read_before)
-    return Workload.from_builder(built)
+    return None
 
 
 def save_workload(workload: Workload, path: str | Path) -> None:
-    """Write a workload; :func:`load_workload` reads it back to the same queries, ids and costs."""
+    """Write a workload; :func:`read_workload` reads it back to the same queries, ids and costs."""
     if Path(path).suffix.lower() != ".jsonl":
         raise FileError(path, "a workload is saved as .jsonl")
     with Path(path).open("w", encoding="utf-8") as file:

@@ -27,9 +27,8 @@ from typing import Final
 from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
 from parcomp.errors import CostError, SettingsError, shown
 from parcomp.noise.tails import NOISE_KINDS, NoiseKind, tail_up, variance
-from parcomp.planning.utility import expected_error
-from parcomp.privacy.measures import Measure
-from parcomp.privacy.mechanisms import discrete_gaussian_mu, laplace_scale, sigma_for_mu, sigma_for_rho
+from parcomp.planning import expected_error
+from parcomp.privacy import Measure, discrete_gaussian_mu, laplace_scale, sigma_for_mu, sigma_for_rho
 from parcomp.privacy.rounding import up
 
 __all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "SMALLEST_SCALE", "Mechanism", "NoiseKind", "mechanism_for"]

@@ -8,8 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
-from parcomp.model.attribute import Value
-from parcomp.model.workload import QueryId
+from parcomp.model import QueryId, Value
 
 __all__ = ["METHODS", "Bracket", "MaximumOverlap", "Method"]
 

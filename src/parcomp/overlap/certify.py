@@ -19,11 +19,9 @@ import numpy.typing as npt
 
 from parcomp.certificate import workload_digest
 from parcomp.graph import build_query_graph, fractional_cover
+from parcomp.model import Predicate, Workload, write_predicate
 from parcomp.model.compile import Compilation
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.notation import write_predicate
-from parcomp.model.predicate import Predicate
-from parcomp.model.workload import Workload
 from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.cover import group_bound
 from parcomp.overlap.engine import solve_within

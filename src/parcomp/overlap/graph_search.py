@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from parcomp.graph.coloring import ColoringSearch
-from parcomp.graph.query_graph import build_query_graph
+from parcomp.graph import ColoringSearch, build_query_graph
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.box import BoxSearch
 from parcomp.overlap.search import Row, Search, Strategy

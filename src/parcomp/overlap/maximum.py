@@ -12,7 +12,7 @@ from functools import cache
 from typing import TypeAlias
 
 from parcomp.costs import amount_down, amount_up
-from parcomp.model.workload import Workload
+from parcomp.model import Workload
 from parcomp.overlap.bracket import MaximumOverlap, Method
 from parcomp.overlap.units import WorkloadOverlap
 

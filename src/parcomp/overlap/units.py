@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from parcomp.errors import WorkloadError
 from parcomp.graph import GraphNumber
+from parcomp.model import Workload
 from parcomp.model.compile import Compilation, compilable, compile_workload, whole_weights
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.workload import Workload
 from parcomp.overlap.bracket import METHODS, Bracket, Method
 from parcomp.overlap.certify import certificate, certificate_by_search
 from parcomp.overlap.engine import solve, solve_within

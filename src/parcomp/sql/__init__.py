@@ -8,10 +8,10 @@ from parcomp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from parcomp.sql.parse import parse_statement, parse_statements
-    from parcomp.sql.workload_file import load_sql_workload
+    from parcomp.sql.workload_file import read_sql_workload
 
-__all__ = ["load_sql_workload", "parse_statement", "parse_statements"]
+__all__ = ["parse_statement", "parse_statements", "read_sql_workload"]
 
 _, __getattr__, __dir__ = lazy_exports(
-    __name__, {"parse": "parse_statement parse_statements", "workload_file": "load_sql_workload"}
+    __name__, {"parse": "parse_statement parse_statements", "workload_file": "read_sql_workload"}
 )

@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from parcomp.errors import PredicateError, shown
-from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
-from parcomp.model.predicate import Predicate
+from parcomp.model import Attribute, Binned, Categorical, Integer, Predicate
 
 __all__ = ["Operator", "SqlValue", "Truth", "compare", "is_in", "is_not_distinct", "is_null", "is_true"]
 

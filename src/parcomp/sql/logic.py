@@ -19,10 +19,7 @@ from functools import reduce
 from operator import and_
 from typing import TypeAlias
 
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.predicate import Predicate
-from parcomp.model.query import Query
+from parcomp.model import Condition, Domain, Predicate, Query
 
 __all__ = ["Atom", "Conjunction", "Constant", "Disjunction", "Formula", "Negation", "rows_where"]
 

@@ -11,10 +11,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from parcomp.errors import ParcompError, SizeError, SqlError, WorkloadError, shown
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.query import Query
-from parcomp.model.statement import Kind, Statement
+from parcomp.model import Condition, Domain, Kind, Query, Statement
 from parcomp.sql.comparison import is_null
 from parcomp.sql.logic import Atom, Conjunction, Constant, Formula, Negation, rows_where
 from parcomp.sql.tokens import SHAPE, StatementTokens, split_statements

@@ -16,8 +16,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError
 
 from parcomp.errors import ParcompError, shown
-from parcomp.model.attribute import Attribute
-from parcomp.model.domain import Domain
+from parcomp.model import Attribute, Domain
 from parcomp.sql.tokens import DIALECT, SHAPE, WHERE_TAKES, SourceText, StatementTokens
 
 __all__ = ["TreeReader", "parse_tree", "shown_name", "unwrapped"]

@@ -10,8 +10,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from parcomp.errors import PredicateError, shown
-from parcomp.model.attribute import Attribute
-from parcomp.model.text_file import read_decimal
+from parcomp.model import Attribute, read_decimal
 from parcomp.sql.comparison import Operator, SqlValue, Truth, compare, is_in, is_not_distinct, is_null, is_true
 from parcomp.sql.logic import Atom, Conjunction, Constant, Disjunction, Formula, Negation
 from parcomp.sql.tokens import WHERE_TAKES

@@ -5,22 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from parcomp.errors import FileError, SqlError
-from parcomp.model.domain import Domain
-from parcomp.model.text_file import read_text
-from parcomp.model.workload import Workload, WorkloadBuilder
+from parcomp.model import WorkloadBuilder, read_text
 from parcomp.sql.parse import parse_statements
 
-__all__ = ["load_sql_workload"]
+__all__ = ["read_sql_workload"]
 
 
-def load_sql_workload(domain: Domain, path: str | Path) -> Workload:
+def read_sql_workload(built: WorkloadBuilder, path: str | Path) -> None:
     """Read a workload; the id of a statement is the number of the line on which it begins."""
     try:
-        statements = parse_statements(domain, read_text(path))
+        statements = parse_statements(built.domain, read_text(path))
     except SqlError as error:
         message = f"column {error.column}: {error.message}"
         raise FileError(path, message, line=error.line, field="sql") from None
-    built = WorkloadBuilder(domain)
     last = 0
     for line, statement in statements:
         if line == last:
@@ -28,4 +25,3 @@ def load_sql_workload(domain: Domain, path: str | Path) -> Workload:
             raise FileError(path, message, line=line, field="sql")
         built.add(statement.query.terms, number=line)
         last = line
-    return Workload.from_builder(built)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.bits import word_count
-from parcomp.graph.query_graph import QueryGraph
+from parcomp.graph import QueryGraph
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.box import _cover_kernels as cover_kernels
 from parcomp.overlap.box import _search_kernels as kernels

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.bits import pack_bits, word_count
-from parcomp.model.predicate import Predicate
+from parcomp.model import Predicate
 
 __all__ = ["LiveAttribute"]
 

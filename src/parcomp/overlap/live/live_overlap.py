@@ -23,9 +23,8 @@ import numpy.typing as npt
 from parcomp.bits import unpack_bits
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import CostError, WorkloadError
+from parcomp.model import Domain, Query
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.domain import Domain
-from parcomp.model.query import Query
 from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.engine import solve_within
 from parcomp.overlap.live.attribute import LiveAttribute

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.model.workload import Workload
+from parcomp.model import Workload
 
 __all__ = ["Joint", "JointRows", "satisfied"]
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from parcomp.bits import pack_bits
 from parcomp.errors import SizeError
 from parcomp.graph import WorkloadGraph
+from parcomp.model import Workload
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.model.workload import Workload
 from parcomp.overlap.sparse.joint_rows import Joint, JointRows
 from parcomp.slices import LARGEST_SLICE
 

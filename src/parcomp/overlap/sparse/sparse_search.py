@@ -15,11 +15,8 @@ import numpy.typing as npt
 
 from parcomp.bits import unpack_bits
 from parcomp.errors import SizeError
-from parcomp.graph.clique import CliqueSearch
-from parcomp.graph.coloring import weighted_coloring
-from parcomp.graph.query_graph import QueryGraph
-from parcomp.graph.workload_graph import WorkloadGraph
-from parcomp.model.workload import Workload
+from parcomp.graph import CliqueSearch, QueryGraph, WorkloadGraph, weighted_coloring
+from parcomp.model import Workload
 from parcomp.overlap.bracket import Bracket, Method
 from parcomp.overlap.sparse.joint_rows import Joint, JointRows, satisfied
 from parcomp.slices import Course, Slices
