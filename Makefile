@@ -13,11 +13,11 @@ WORKERS ?= 2
 # Which mutants to try, by their names: MUTANTS='sql-*'.
 MUTANTS ?= *
 # Directories with Python code to format and lint; those that hold none yet are skipped by ruff.
-CODE := src tests benchmarks experiments docs
+CODE := src tests benchmarks experiments tools
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test soak java check mutants bench api docs lock clean
+.PHONY: help setup demo test soak java check mutants bench graph api docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,7 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what requirements.lock names (a minute or two)"
 	@$(PIP) install --require-hashes --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/parcomp warm-up
 	@touch $@
 	@echo "Ready: $(BIN)/parcomp --help"
 
@@ -75,8 +76,11 @@ mutants: $(STAMP) ## put faults into the source, one by one, and see that tests 
 bench: $(STAMP) ## measure against the paper's method
 	@$(BIN)/python -m benchmarks
 
+graph: $(STAMP) ## draw which package imports which into docs/architecture.md
+	@$(BIN)/python -m tools.import_graph
+
 api: $(STAMP) ## write docs/api.md from the docstrings of what is exported
-	@$(BIN)/python docs/api.py
+	@$(BIN)/python -m tools.api_page
 
 docs: $(STAMP) ## build the documentation into build/docs
 	@$(BIN)/mkdocs build --strict --quiet

@@ -6,20 +6,18 @@ import doctest
 import inspect
 import re
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+
+from tools import api_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
 def writer():
-    spec = spec_from_file_location("api", DOCS / "api.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return api_page
 
 
 def test_the_page_is_up_to_date(writer):

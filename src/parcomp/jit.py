@@ -21,12 +21,15 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Kernel", "float_kernel", "inlined", "inner_kernel", "intrinsic", "kernel", "sources"]
+__all__ = ["Kernel", "float_kernel", "inlined", "inner_kernel", "intrinsic", "kernel", "known", "sources"]
 
 _IMPORT = re.compile(rb"^(?:from|import) +([\w.]+)(?: +import +(\w+))?", re.MULTILINE)
 _unbound: list[Kernel] = []
+known: Final[list[Kernel]] = []
+"""All kernels of modules that were imported."""
+
 _lock = Lock()
 
 
@@ -39,6 +42,7 @@ class Kernel:
         self.py_func, self.make = py_func, make
         self._compiled: Any = None
         _unbound.append(self)
+        known.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""

@@ -17,6 +17,7 @@ from parcomp.cli.ledger import init, ledger
 from parcomp.cli.loss import loss
 from parcomp.cli.overlap import overlap, verify
 from parcomp.cli.plan import plan
+from parcomp.cli.warm_up import warm_up
 from parcomp.errors import LedgerWarning, ParcompError, RefusedError
 
 __all__ = ["app", "main"]
@@ -33,6 +34,7 @@ for command in (overlap, verify, loss, plan, init, quote, ask, batch):
 app.add_typer(ledger, name="ledger")
 app.add_typer(domain, name="domain")
 app.command()(demo)
+app.command()(warm_up)
 
 
 @app.callback()

@@ -18,7 +18,7 @@ PACKAGES = (
     "parcomp.planning",
     "parcomp.custodian",
 )
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 WIDTH = 110
 INTRODUCTION = """\
 # The Python interface

@@ -1,0 +1,113 @@
+"""Compile all kernels once, so that nobody waits for that later; what is compiled is kept on disk."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import parcomp as pc
+
+__all__ = ["warm_up"]
+
+
+def warm_up() -> None:
+    """Compile what later runs load from disk: some two minutes after an installation, a few seconds after that."""
+    began = time.monotonic()
+    for number, (what, step) in enumerate(_STEPS.items(), 1):
+        print(f"Compiling, {number} of {len(_STEPS)}: {what} …", end=" ", flush=True)
+        since = time.monotonic()
+        step()
+        print(f"{time.monotonic() - since:.0f} s")
+    print(f"Warm after {time.monotonic() - began:.0f} s")
+
+
+def _random(
+    queries: int, attributes: int, size: int, *, ranges: bool = False, most: int | None = None, seed: int = 0
+) -> pc.Workload:
+    """Random queries on integers: subsets or ranges of ``most`` of the attributes, with costs of 1 to 9."""
+    import numpy as np
+
+    draw = np.random.default_rng(seed)
+    domain = pc.Domain({f"a{number}": pc.Integer(0, size - 1) for number in range(attributes)})
+    asked = []
+    for _ in range(queries):
+        where: dict[str, object] = {}
+        for number in draw.permutation(attributes)[: most or attributes]:
+            low, high = sorted(draw.integers(0, size, 2).tolist())
+            subset = np.flatnonzero(draw.random(size) < 0.5).tolist()
+            where[f"a{number}"] = pc.between(low, high) if ranges else subset[:2_000] or [0]
+        asked.append(domain.query(where))
+    return pc.Workload(domain, asked, costs=draw.integers(1, 10, queries).tolist())
+
+
+def _searches() -> None:
+    for workload in (
+        _random(60, 6, 8, most=3),
+        _random(300, 12, 12, most=3),
+        _random(60, 20, 6),
+        _random(200, 1, 50, ranges=True),
+        _random(200, 2, 1_000, ranges=True),
+        _random(200, 4, 50, ranges=True),
+        _random(40, 6, 20_000, most=4),
+        _random(150, 10, 1_000, most=6),
+    ):
+        pc.max_overlap(workload, time_limit=2.0)
+
+
+def _cliques() -> None:
+    for workload in (_random(80, 4, 9, most=2), _random(200, 5, 6, most=4)):
+        pc.clique_number(workload, time_limit=2.0)
+        pc.chromatic_number(workload)
+        pc.max_overlap(workload, method="clique", time_limit=2.0)
+
+
+def _huge_domains() -> None:
+    import numpy as np
+
+    from parcomp.overlap.sparse import SparseSearch
+
+    workload = _random(40, 12, 9, most=6)
+    search = SparseSearch(workload, np.arange(40), workload.units)
+    search.advance(1 << 30)
+    search.bracket()
+
+
+def _certificates() -> None:
+    for workload in (_random(60, 6, 8, most=3), _random(40, 10, 6, most=5), _random(50, 2, 30, ranges=True)):
+        pc.verify(workload, pc.max_overlap(workload).certificate)
+
+
+def _custodians() -> None:
+    from parcomp.overlap import LiveOverlap
+
+    workload = _random(50, 5, 30, most=3)
+    live = LiveOverlap(workload.domain, 10**12)
+    for query, cost in zip(workload, workload.units.tolist(), strict=True):
+        live.add(query, cost)
+
+
+def _plans() -> None:
+    pc.plan(_random(40, 10, 30, most=5), "pure", 1, time_limit=10.0)
+
+
+def _files() -> None:
+    from parcomp.data import open_table
+
+    domain = pc.Domain({"x": pc.Integer(0, 9)})
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "numbers.csv"
+        path.write_text("x\n" + "1\n" * 100_000)
+        open_table(str(path), None, domain).close()
+
+
+_STEPS: dict[str, Callable[[], None]] = {
+    "reductions and searches": _searches,
+    "cliques and colorings": _cliques,
+    "huge domains": _huge_domains,
+    "certificates": _certificates,
+    "decisions of a custodian": _custodians,
+    "plans": _plans,
+    "CSV files": _files,
+}
