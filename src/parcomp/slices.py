@@ -84,18 +84,15 @@ class Course(ABC):
 
 
 def run(course: Course, deadline: float, watch: Callable[[], bool | None] | None = None) -> None:
-    """Let a course go on until it is done, ``time.monotonic()`` passes ``deadline``, or Ctrl-C is pressed.
+    """Let a course go on until it is done or ``time.monotonic()`` passes ``deadline``.
 
     ``watch`` is called at each pause, and ends the run by returning true.
     """
     pace, most = 0.0, _FIRST_SLICE
-    try:
-        while (now := time.monotonic()) < deadline and (work := course.advance(most)):
-            if watch is not None and watch():
-                break
-            # As much as half of the time left allows at the slowest pace of late.
-            later = time.monotonic()
-            pace = max((later - now) / work, 0.8 * pace)
-            most = int(max(LEAST_SLICE, min(LARGEST_SLICE, (deadline - later) / (2 * pace + 1e-15))))
-    except KeyboardInterrupt:
-        pass
+    while (now := time.monotonic()) < deadline and (work := course.advance(most)):
+        if watch is not None and watch():
+            break
+        # As much as half of the time left allows at the slowest pace of late.
+        later = time.monotonic()
+        pace = max((later - now) / work, 0.8 * pace)
+        most = int(max(LEAST_SLICE, min(LARGEST_SLICE, (deadline - later) / (2 * pace + 1e-15))))

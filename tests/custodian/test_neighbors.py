@@ -58,7 +58,7 @@ def session(path, draw):
 def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_tables(tmp_path, monkeypatch):
     """On all 1,024 pairs of tables that differ in one of eight rows; noise and the clock stand still."""
     monkeypatch.setattr("parcomp.noise.add_noise", lambda mechanism, values: list(values))
-    monkeypatch.setattr("parcomp.custodian.custodian.utc_now", lambda: "2026-01-01T00:00:00Z")
+    monkeypatch.setattr("parcomp.custodian.request.utc_now", lambda: "2026-01-01T00:00:00Z")
     seen = {}
     for chosen in product((False, True), repeat=len(ROWS)):
         rows = list(compress(ROWS, chosen))

@@ -11,10 +11,9 @@ import parcomp as pc
 from experiments.workloads import dense_subsets
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import engine as engine_module
-from parcomp.overlap.engine import Engine, solve_within
+from parcomp.overlap.engine import Engine, solve, solve_within
 from parcomp.overlap.reduce.pipeline import Rule
 from parcomp.overlap.search import Strategy
-from parcomp.slices import run
 from tests.soak import shared_with_soak
 from tests.workloads import heaviest_row, random_workload, row_weight
 
@@ -80,7 +79,6 @@ def test_progress_reports_a_closing_bracket():
 def test_interrupt_returns_the_bracket_so_far(monkeypatch):
     """Ctrl-C ends the search, not the answer."""
     compiled = compile_workload(dense_subsets(200, 12, seed=2)).compiled
-    engine = Engine(compiled)
     slices = 0
 
     def interrupted(self, most):
@@ -92,7 +90,6 @@ def test_interrupt_returns_the_bracket_so_far(monkeypatch):
 
     original = engine_module.Engine.advance
     monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
-    run(engine, time.monotonic() + 60)
-    bracket = engine.bracket()
+    bracket = solve(compiled, time.monotonic() + 60)
     assert slices == 12
     assert bracket.lower == row_weight(compiled, bracket.row) <= bracket.upper < compiled.total

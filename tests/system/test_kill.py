@@ -63,7 +63,8 @@ def test_charges_survive_kill_9(store, at_calls, at_times, tmp_path, request):
     )
     try:
         assert server.stdout.readline() == "ready\n"
-        calls = int(_trial(server, 0, "0"))
+        # How often noise is drawn again differs a little.
+        calls = min(int(_trial(server, 0, "0")) for _ in range(4))
         assert calls > at_calls
         draw = random.Random(3)
         for trial in range(at_calls):

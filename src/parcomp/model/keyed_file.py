@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from parcomp.errors import FileError, shown
 from parcomp.model.text_file import parse_json, read_decimal, read_text
 
@@ -43,7 +41,9 @@ class KeyedFile:
             case ".toml":
                 document = _parse_toml(path, text)
             case _:
-                document = _parse_yaml(path, text)
+                from parcomp.model.yaml_text import parse_yaml  # noqa: PLC0415  few files are YAML, and it loads slowly
+
+                document = parse_yaml(path, text)
         return cls(Path(path), text, document)
 
     def mapping(self, written: object, place: Sequence[str]) -> Mapping[str, Any]:
@@ -92,40 +92,3 @@ def _parse_toml(path: str | Path, text: str) -> object:
         found = re.search(r"\d{640}", text)
         line = text.count("\n", 0, found.start()) + 1 if found else 1
         raise FileError(path, f"not valid TOML ({str(error).split(';')[0]})", line=line) from None
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that a key may not occur twice and every error has a place."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            return super().construct_object(node, deep)
-        except (yaml.YAMLError, RecursionError):
-            raise
-        except Exception as error:
-            # A scalar such as 2020-13-01 or !!bool maybe: PyYAML lets through whatever Python raises for it.
-            problem = f"{shown(getattr(node, 'value', ''))} cannot be read"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = getattr(key_node, "value", None)
-            if isinstance(key, str):
-                if key in seen:
-                    raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
-                seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _parse_yaml(path: str | Path, text: str) -> object:
-    try:
-        return yaml.load(text, _StrictLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise FileError(path, f"not valid YAML ({error.problem})", line=mark.line + 1 if mark else 1) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise FileError(path, f"not valid YAML ({error.reason})", line=line) from None
-    except RecursionError:
-        raise FileError(path, "nested too deeply", line=1) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -103,7 +104,8 @@ def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket],
             told = time.monotonic()
             tell(engine.bracket())
 
-    run(engine, deadline, watch)
+    with suppress(KeyboardInterrupt):
+        run(engine, deadline, watch)
     bracket = engine.bracket()
     return bracket if bracket.exact else coloring_bound(compiled, bracket)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,7 +73,8 @@ class WorkloadOverlap:
             raise WorkloadError(f"unknown method {method!r}; there are {', '.join(METHODS[:-1])} and {METHODS[-1]}")
         if self._compilation is None:
             search = SparseSearch(self._workload, self.queries, weights, method)
-            run(search, deadline, None if told is None else lambda: told(search.lower, search.upper))
+            with suppress(KeyboardInterrupt):
+                run(search, deadline, None if told is None else lambda: told(search.lower, search.upper))
             return _times(unit, search.bracket())
         compiled = dataclasses.replace(self._compilation.compiled, weights=weights)
         return self._lifted(unit, _solve(compiled, method, deadline, told))
@@ -132,7 +134,8 @@ def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Te
         return Bracket(weight, weight, row, ("every row was looked at",))
     if method in {"clique", "chromatic"}:
         number = GraphNumber(compiled, method)
-        run(number, deadline, None if tell is None else lambda: tell(0, number.upper))
+        with suppress(KeyboardInterrupt):
+            run(number, deadline, None if tell is None else lambda: tell(0, number.upper))
         why = "the clique number" if method == "clique" else "a coloring"
         lower, row = find_row(compiled, _WITNESS_WORK * (len(compiled.term) + int(compiled.sizes.sum(dtype=np.int64))))
         return Bracket(lower, number.upper, row, (f"upper end: {why} of the query graph",))
