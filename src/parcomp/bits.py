@@ -11,9 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.jit import inlined, intrinsic
+from parcomp.jit import inlined, inner_kernel, intrinsic
 
-__all__ = ["lowest_bit", "pack_bits", "popcount", "unpack_bits", "word_count", "xorshift"]
+__all__ = [
+    "bit_of",
+    "fill_ones",
+    "has_bit",
+    "lowest_bit",
+    "pack_bits",
+    "popcount",
+    "unpack_bits",
+    "weigh_bits",
+    "word_count",
+    "xorshift",
+]
 
 Flags = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
@@ -61,6 +72,39 @@ def popcount(word: Any) -> Any:
 def lowest_bit(word: Any) -> Any:
     """The index of the lowest one in a word; 64 for zero."""
     return np.int64(_cttz(np.uint64(word)))
+
+
+@inlined
+def bit_of(element: Any) -> Any:
+    """The one of an element in its word."""
+    return np.uint64(1) << np.uint64(element & 63)
+
+
+@inlined
+def has_bit(word: Any, element: Any) -> Any:
+    """Whether the word of an element holds it, as 1 or 0; a word, since numba counts references to arrays passed."""
+    return (word >> np.uint64(element & 63)) & np.uint64(1)
+
+
+@inner_kernel
+def fill_ones(words: Any, size: Any) -> None:
+    """Make a set, of as many words as it takes, that of the first ``size`` elements."""
+    for k in range(len(words)):
+        words[k] = ~np.uint64(0)
+    if size & 63:
+        words[size >> 6] = bit_of(size) - np.uint64(1)
+
+
+@inner_kernel
+def weigh_bits(words: Any, weights: Any) -> Any:
+    """The sum of the weights of a set's elements."""
+    total = np.int64(0)
+    for k in range(len(words)):
+        word = words[k]
+        while word:
+            total += weights[(k << 6) + lowest_bit(word)]
+            word &= word - np.uint64(1)
+    return total
 
 
 @inlined

@@ -17,7 +17,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -95,11 +95,21 @@ def _marked(function: Callable[..., Any], **options: Any) -> Kernel:
         from numba import njit  # noqa: PLC0415  as above
 
         dispatcher = njit(cache=True, nogil=True, **options)(function)
+        kept = dispatcher._cache._cache_file
         # The stamp is kept with the code and compared when it is loaded.
-        dispatcher._cache._cache_file._source_stamp = _stamp(function.__module__)
+        kept._source_stamp = _stamp(function.__module__)
+        kept._load_index = partial(_index, kept._load_index)
         return dispatcher
 
     return Kernel(function, make)
+
+
+def _index(load: Callable[[], Any]) -> Any:
+    """What is kept, or nothing where it names types that are gone: numba reads those before it compares the stamp."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 def _bind() -> None:

@@ -82,15 +82,12 @@ def test_each_way_of_striking_agrees(way, slice_, monkeypatch):
         (attribute,) = attribute_masks(compiled)
         adjacency = kernels.complete(150, 3)
         masks = attribute.fetch(np.arange(attribute.mask_count))
-        first, last = np.empty(len(masks), np.int64), np.empty(len(masks), np.int64)
-        kernels.mask_spans(masks, first, last)
-        members, everyone = attribute.queries, pack_bits(np.ones(150, np.bool_))
-        if way == "strike_by_pair":
-            slices = query_graph.strike_by_pair(adjacency, members, everyone, attribute.masks, masks, first, last)
-        elif way == "strike_by_mask":
-            slices = query_graph.strike_by_mask(adjacency, members, attribute.masks, masks, first, last)
+        everyone = pack_bits(np.ones(150, np.bool_))
+        concerned, _ = query_graph.concern(attribute.queries, everyone, attribute.masks, masks)
+        if way == "strike_by_value":
+            slices = query_graph.strike_by_value(adjacency, concerned, size)
         else:
-            slices = query_graph.strike_by_value(adjacency, members, everyone, attribute.masks, masks, size)
+            slices = getattr(query_graph, way)(adjacency, concerned)
         assert len(list(slices)) > (50 if slice_ == 1 and len(masks) > 50 else 0)
         assert edges_of(QueryGraph(adjacency, compiled.weights)) == edges_by_sets(queries)
 

@@ -4,6 +4,7 @@ from parcomp.graph.clique import CliqueSearch, search_cliques
 from parcomp.graph.coloring import Coloring, ColoringSearch, Cover, dsatur, fractional_cover, weighted_coloring
 from parcomp.graph.hypergraph import OverlapHypergraph, overlap_hypergraph
 from parcomp.graph.numbers import ChromaticNumber, CliqueNumber, GraphNumber, chromatic_number, clique_number
+from parcomp.graph.order import degeneracy_order, renumber
 from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from parcomp.graph.workload_graph import WorkloadGraph
 
@@ -21,9 +22,11 @@ __all__ = [
     "build_query_graph",
     "chromatic_number",
     "clique_number",
+    "degeneracy_order",
     "dsatur",
     "fractional_cover",
     "overlap_hypergraph",
+    "renumber",
     "search_cliques",
     "weighted_coloring",
 ]

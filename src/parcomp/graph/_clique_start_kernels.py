@@ -1,4 +1,4 @@
-"""Kernels that prepare a clique search: subgraphs, what can matter at all, an order, and a first clique.
+"""Kernels that prepare a clique search: what can matter at all, an order, and a first clique.
 
 ``adjacency`` is packed, ``uint64[n, words]``, symmetric with an empty diagonal; ``weights`` are positive.
 """
@@ -9,30 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit
-from parcomp.jit import kernel
+from parcomp.bits import has_bit, lowest_bit, xorshift
+from parcomp.graph._packed_kernels import order_by_degeneracy, weigh_neighbors
+from parcomp.jit import inlined, inner_kernel, kernel
 
-__all__ = ["core", "degeneracy_order", "induced", "local_search"]
+__all__ = ["core", "degeneracy_order", "local_search"]
 
-
-@kernel
-def induced(adjacency, chosen):
-    """The adjacency matrix of the subgraph of ``chosen``, renumbered in that order."""
-    size = len(chosen)
-    words = (size + 63) >> 6
-    result = np.zeros((size, words), np.uint64)
-    place = np.full(adjacency.shape[0], -1, np.int64)
-    for i in range(size):
-        place[chosen[i]] = i
-    for i in range(size):
-        for j in range(adjacency.shape[1]):
-            word = adjacency[chosen[i], j]
-            while word != 0:
-                at = place[(j << 6) + lowest_bit(word)]
-                word &= word - np.uint64(1)
-                if at >= 0:
-                    result[i, at >> 6] |= np.uint64(1) << np.uint64(at & 63)
-    return result
+UNLIMITED = np.int64(1) << 62
 
 
 @kernel
@@ -45,14 +28,10 @@ def core(adjacency, weights, lower):
     size, words = adjacency.shape
     alive = np.ones(size, np.bool_)
     reach = weights.copy()
+    weigh_neighbors(adjacency, weights, reach, np.int64(0), UNLIMITED)
     stack = np.empty(size, np.int64)
     top = 0
     for v in range(size):
-        for j in range(words):
-            word = adjacency[v, j]
-            while word != 0:
-                reach[v] += weights[(j << 6) + lowest_bit(word)]
-                word &= word - np.uint64(1)
         if reach[v] <= lower:
             alive[v] = False
             stack[top] = v
@@ -76,39 +55,46 @@ def core(adjacency, weights, lower):
 @kernel
 def degeneracy_order(adjacency, weights):
     """Vertices in reverse order of removal, where the next to go has the lightest remaining neighborhood and itself."""
-    size, words = adjacency.shape
-    reach = weights.copy()
-    for v in range(size):
-        for j in range(words):
-            word = adjacency[v, j]
-            while word != 0:
-                reach[v] += weights[(j << 6) + lowest_bit(word)]
-                word &= word - np.uint64(1)
-    around = np.zeros(size, np.float64)
-    for v in range(size):
-        for j in range(words):
-            word = adjacency[v, j]
-            while word != 0:
-                around[v] += np.float64(reach[(j << 6) + lowest_bit(word)])
-                word &= word - np.uint64(1)
-    alive = np.ones(size, np.bool_)
-    order = np.empty(size, np.int64)
-    for i in range(size - 1, -1, -1):
-        best = -1
-        for v in range(size):
-            if alive[v] and (
-                best < 0 or reach[v] < reach[best] or (reach[v] == reach[best] and around[v] < around[best])
-            ):
-                best = v
-        alive[best] = False
-        order[i] = best
-        for j in range(words):
-            word = adjacency[best, j]
-            while word != 0:
-                u = (j << 6) + lowest_bit(word)
-                word &= word - np.uint64(1)
-                reach[u] -= weights[best]
+    size = len(weights)
+    reach, around, order = weights.copy(), np.zeros(size, np.float64), np.empty(size, np.int64)
+    weigh_neighbors(adjacency, weights, reach, np.int64(0), UNLIMITED)
+    # As floats, since these sums may be too large for integers.
+    weigh_neighbors(adjacency, reach.astype(np.float64), around, np.int64(0), UNLIMITED)
+    order_by_degeneracy(adjacency, weights, reach, around, np.zeros(size, np.bool_), order, np.int64(size), UNLIMITED)
     return order
+
+
+@inlined
+def _pick(state, bound):
+    """A random number below ``bound``."""
+    return (state >> np.uint64(11)) % np.uint64(bound)
+
+
+@inner_kernel
+def _choose(weights, inside, missing, tabu, step, record, state):
+    """The vertex that gains most, one of several at random, or -1; and the state of the generator.
+
+    Bringing ``v`` in gains its weight and loses ``missing[v]``.  Vertices that are tabu beyond this step are passed
+    over unless they gain more than ``record``.
+    """
+    choice, choice_gain = -1, np.int64(0)
+    ties = np.uint64(0)
+    for v in range(len(weights)):
+        if inside[v]:
+            continue
+        gain = weights[v] - missing[v]
+        if choice >= 0 and gain < choice_gain:
+            continue
+        if tabu[v] > step and gain <= record:
+            continue
+        if choice < 0 or gain > choice_gain:
+            ties = np.uint64(0)
+        ties += np.uint64(1)
+        state = xorshift(state)
+        if ties == np.uint64(1) or _pick(state, ties) == np.uint64(0):
+            choice = v
+            choice_gain = gain
+    return choice, state
 
 
 @kernel
@@ -127,49 +113,25 @@ def local_search(adjacency, weights, steps, stop_at, seed):
     best = np.int64(0)
     last_gain = 0
     for step in range(steps):
-        choice = -1
-        choice_gain = np.int64(0)
-        ties = np.uint64(0)
-        for v in range(size):
-            if inside[v]:
-                continue
-            gain = weights[v] - missing[v]
-            if choice >= 0 and gain < choice_gain:
-                continue
-            if tabu[v] > step and current + gain <= best:
-                continue
-            if choice < 0 or gain > choice_gain:
-                ties = np.uint64(0)
-            ties += np.uint64(1)
-            state ^= state << np.uint64(13)
-            state ^= state >> np.uint64(7)
-            state ^= state << np.uint64(17)
-            if ties == np.uint64(1) or (state >> np.uint64(11)) % ties == np.uint64(0):
-                choice = v
-                choice_gain = gain
+        choice, state = _choose(weights, inside, missing, tabu, step, best - current, state)
         if step - last_gain > 200 + size or choice < 0:
             # Start again from a random vertex.
-            state ^= state << np.uint64(13)
-            state ^= state >> np.uint64(7)
-            state ^= state << np.uint64(17)
-            choice = np.int64((state >> np.uint64(11)) % np.uint64(size))
+            state = xorshift(state)
+            choice = np.int64(_pick(state, size))
             inside[:] = False
             missing[:] = 0
             tabu[:] = 0
             current = np.int64(0)
             last_gain = step
         for u in range(size):
-            apart = adjacency[choice, u >> 6] >> np.uint64(u & 63) & np.uint64(1) == np.uint64(0)
-            if u == choice or not apart:
+            if u == choice or has_bit(adjacency[choice, u >> 6], u):
                 continue
             missing[u] += weights[choice]
             if inside[u]:
                 inside[u] = False
                 current -= weights[u]
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                tabu[u] = step + 7 + np.int64((state >> np.uint64(11)) % np.uint64(6))
+                state = xorshift(state)
+                tabu[u] = step + 7 + np.int64(_pick(state, 6))
                 for j in range(words):
                     far = ~adjacency[u, j]
                     while far != 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit, popcount
+from parcomp.bits import bit_of, has_bit, lowest_bit, popcount
 from parcomp.jit import kernel
 
 __all__ = ["class_maxima", "degrees", "first_fit", "peel", "saturation_order_fit", "tighten"]
@@ -59,7 +59,7 @@ def saturation_order_fit(adjacency, classes, seen, key, base, count, work_limit)
                 chosen = (j << 6) + lowest_bit(free)
                 break
         classes[best] = chosen
-        word, bit = chosen >> 6, np.uint64(1) << np.uint64(chosen & 63)
+        word, bit = chosen >> 6, bit_of(chosen)
         work += size + words
         for j in range(words):
             near = adjacency[best, j]
@@ -99,7 +99,7 @@ def first_fit(adjacency, order, classes, held, position, class_count, work_limit
         if chosen == class_count:
             class_count += 1
         classes[v] = chosen
-        held[chosen, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+        held[chosen, v >> 6] |= bit_of(v)
         position += 1
         work += words
     return position, class_count, work
@@ -127,7 +127,7 @@ def peel(adjacency, weights, order, sets, multipliers):
         smallest = residual[queue[0]]
         for i in range(left):
             v = queue[i]
-            if blocked[v >> 6] >> np.uint64(v & 63) & np.uint64(1) == 0:
+            if not has_bit(blocked[v >> 6], v):
                 for j in range(words):
                     blocked[j] |= adjacency[v, j]
                 chosen[taken] = v
@@ -136,7 +136,7 @@ def peel(adjacency, weights, order, sets, multipliers):
         for i in range(taken):
             v = chosen[i]
             residual[v] -= smallest
-            sets[count, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+            sets[count, v >> 6] |= bit_of(v)
         multipliers[count] = smallest
         count += 1
         kept = 0
@@ -160,11 +160,11 @@ def tighten(adjacency, weights, sets, multipliers, count):
     for s in range(count):
         blocked[:] = 0
         for v in range(size):
-            if sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+            if has_bit(sets[s, v >> 6], v):
                 for j in range(words):
                     blocked[j] |= adjacency[v, j]
         for v in range(size):
-            word, bit = v >> 6, np.uint64(1) << np.uint64(v & 63)
+            word, bit = v >> 6, bit_of(v)
             if blocked[word] & bit == 0:
                 if sets[s, word] & bit == 0:
                     sets[s, word] |= bit
@@ -174,10 +174,10 @@ def tighten(adjacency, weights, sets, multipliers, count):
     for s in range(count):
         slack = multipliers[s]
         for v in range(size):
-            if slack > 0 and sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+            if slack > 0 and has_bit(sets[s, v >> 6], v):
                 slack = min(slack, excess[v])
         if slack > 0:
             multipliers[s] -= slack
             for v in range(size):
-                if sets[s, v >> 6] >> np.uint64(v & 63) & np.uint64(1) != 0:
+                if has_bit(sets[s, v >> 6], v):
                     excess[v] -= slack

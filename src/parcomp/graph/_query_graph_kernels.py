@@ -1,21 +1,24 @@
 """Kernels that strike disjoint pairs out of a packed adjacency matrix, one attribute at a time.
 
-Invariants shared by all of them: ``adjacency`` is ``uint64[t, words]``, symmetric, with an empty diagonal and zero
-bits beyond ``t``.  ``members`` are the vertices that the attribute concerns, ascending; ``member_bits`` is the same
-set packed; ``mask_of[i]`` is the row of ``masks`` that belongs to ``members[i]``.  A pair is struck out iff its two
-masks share no bit.
+``adjacency`` is ``uint64[t, words]``, symmetric, with an empty diagonal and zero bits beyond ``t``.  A pair is struck
+out iff its two masks share no bit.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from parcomp.bits import lowest_bit, popcount
-from parcomp.jit import kernel
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.bits import bit_of, fill_ones, lowest_bit, popcount
+from parcomp.graph._packed_kernels import upper_part
+from parcomp.jit import inner_kernel, kernel
 
 __all__ = [
+    "Concerned",
     "complete",
     "gather_accepting",
     "gather_met",
@@ -29,17 +32,28 @@ __all__ = [
 ]
 
 
+class Concerned(NamedTuple):
+    """The vertices that an attribute concerns.
+
+    ``vertices`` ascend, and ``bits`` is the same set packed; ``mask_of[i]`` is the row of ``masks`` that belongs to
+    ``vertices[i]``.  The words of mask ``p`` that are not zero lie from ``first[p]`` to ``last[p]``.
+    """
+
+    vertices: npt.NDArray[np.int64]
+    bits: npt.NDArray[np.uint64]
+    mask_of: npt.NDArray[np.int64]
+    masks: npt.NDArray[np.uint64]
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+
+
 @kernel
 def complete(size, words):
     """The packed adjacency matrix of the complete graph."""
     adjacency = np.zeros((size, words), np.uint64)
-    full = ~np.uint64(0)
     for i in range(size):
-        for j in range(size >> 6):
-            adjacency[i, j] = full
-        if size & 63:
-            adjacency[i, size >> 6] = (np.uint64(1) << np.uint64(size & 63)) - np.uint64(1)
-        adjacency[i, i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+        fill_ones(adjacency[i], size)
+        adjacency[i, i >> 6] &= ~bit_of(i)
     return adjacency
 
 
@@ -74,7 +88,7 @@ def mask_spans(masks, first, last):
     return ones
 
 
-@kernel
+@inner_kernel
 def _meet(masks, first, last, p, r):
     """Whether masks ``p`` and ``r`` share a bit."""
     for j in range(max(first[p], first[r]), min(last[p], last[r]) + 1):
@@ -84,54 +98,54 @@ def _meet(masks, first, last, p, r):
 
 
 @kernel
-def strike_by_pair(adjacency, members, member_bits, mask_of, place, masks, first, last, begin, work_limit):
-    """Test the adjacent pairs of ``members[begin]`` and those after it; returns where it stopped, and the work.
+def strike_by_pair(adjacency, concerned, place, begin, work_limit):
+    """Test the adjacent pairs of ``vertices[begin]`` and those after it; returns where it stopped, and the work.
 
-    ``place`` maps a vertex to its position in ``members``.  Stops before the first member that it comes to with
+    ``place`` maps a vertex to its position in ``vertices``.  Stops before the first vertex that it comes to with
     ``work_limit`` used up.
     """
+    vertices, bits, mask_of, masks, first, last = concerned
     words = adjacency.shape[1]
     work = np.int64(0)
     i = begin
-    while i < len(members) and work < work_limit:
-        row = members[i]
+    while i < len(vertices) and work < work_limit:
+        row = vertices[i]
         p = mask_of[i]
         work += words
         for j in range(row >> 6, words):
-            word = adjacency[row, j] & member_bits[j]
-            if j == row >> 6:
-                # Only partners above the row, so that a pair is tested once.
-                word &= ~np.uint64(0) << np.uint64(row & 63)
+            # Only partners above the row, so that a pair is tested once.
+            word = adjacency[row, j] & bits[j] & upper_part(row, j)
             while word != 0:
-                bit = lowest_bit(word)
+                column = (j << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
-                column = (j << 6) + bit
                 r = mask_of[place[column]]
                 work += 4
                 if p != r and not _meet(masks, first, last, p, r):
                     # A test that succeeds stops early; one that fails goes through all words.
                     work += max(0, min(last[p], last[r]) - max(first[p], first[r]))
-                    adjacency[row, j] &= ~(np.uint64(1) << np.uint64(bit))
-                    adjacency[column, row >> 6] &= ~(np.uint64(1) << np.uint64(row & 63))
+                    adjacency[row, j] &= ~bit_of(column)
+                    adjacency[column, row >> 6] &= ~bit_of(row)
         i += 1
     return i, work
 
 
 @kernel
-def group_by_mask(members, mask_of, count, words):
-    """For each of ``count`` masks the packed set of the vertices that have it."""
-    group = np.zeros((count, words), np.uint64)
-    for i in range(len(members)):
-        group[mask_of[i], members[i] >> 6] |= np.uint64(1) << np.uint64(members[i] & 63)
+def group_by_mask(concerned):
+    """For each mask the packed set of the vertices that have it."""
+    vertices, mask_of = concerned.vertices, concerned.mask_of
+    group = np.zeros((len(concerned.masks), len(concerned.bits)), np.uint64)
+    for i in range(len(vertices)):
+        group[mask_of[i], vertices[i] >> 6] |= bit_of(vertices[i])
     return group
 
 
 @kernel
-def part_masks(group, apart, masks, first, last, begin, work_limit):
+def part_masks(concerned, group, apart, begin, work_limit):
     """Test mask ``begin`` and those after it against all before; ``apart[p]`` collects who is disjoint from mask ``p``.
 
     Returns where it stopped, at the latest with ``work_limit`` used up, and the work.
     """
+    masks, first, last = concerned.masks, concerned.first, concerned.last
     words = group.shape[1]
     work = np.int64(0)
     p = begin
@@ -148,23 +162,25 @@ def part_masks(group, apart, masks, first, last, begin, work_limit):
 
 
 @kernel
-def strike_apart(adjacency, members, mask_of, apart):
-    """Strike out, for each of ``members``, what its mask is disjoint from."""
-    for i in range(len(members)):
+def strike_apart(adjacency, concerned, apart):
+    """Strike out, for each vertex concerned, what its mask is disjoint from."""
+    vertices, mask_of = concerned.vertices, concerned.mask_of
+    for i in range(len(vertices)):
         for j in range(adjacency.shape[1]):
-            adjacency[members[i], j] &= ~apart[mask_of[i], j]
+            adjacency[vertices[i], j] &= ~apart[mask_of[i], j]
 
 
 @kernel
-def gather_accepting(accepting, members, mask_of, masks):
-    """Add each of ``members`` to the packed sets ``accepting[v]`` of the values ``v`` that its mask holds."""
-    for i in range(len(members)):
+def gather_accepting(accepting, concerned):
+    """Add each vertex concerned to the packed sets ``accepting[v]`` of the values ``v`` that its mask holds."""
+    vertices, mask_of, masks = concerned.vertices, concerned.mask_of, concerned.masks
+    for i in range(len(vertices)):
         for j in range(masks.shape[1]):
             word = masks[mask_of[i], j]
             while word != 0:
                 value = (j << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
-                accepting[value, members[i] >> 6] |= np.uint64(1) << np.uint64(members[i] & 63)
+                accepting[value, vertices[i] >> 6] |= bit_of(vertices[i])
 
 
 @kernel
@@ -191,8 +207,9 @@ def gather_met(accepting, masks, met, begin, work_limit):
 
 
 @kernel
-def strike_unmet(adjacency, members, member_bits, mask_of, met):
-    """Strike out, for each of ``members``, the others of them that its mask does not meet."""
-    for i in range(len(members)):
+def strike_unmet(adjacency, concerned, met):
+    """Strike out, for each vertex concerned, the others of them that its mask does not meet."""
+    vertices, bits, mask_of = concerned.vertices, concerned.bits, concerned.mask_of
+    for i in range(len(vertices)):
         for k in range(adjacency.shape[1]):
-            adjacency[members[i], k] &= met[mask_of[i], k] | ~member_bits[k]
+            adjacency[vertices[i], k] &= met[mask_of[i], k] | ~bits[k]

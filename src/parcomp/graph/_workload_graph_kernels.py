@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit, popcount
+from parcomp.bits import bit_of, lowest_bit, popcount
+from parcomp.graph._packed_kernels import upper_part
 from parcomp.jit import kernel
 
 __all__ = ["adjacent_pairs", "common_ranks", "count_pairs", "strike"]
@@ -21,9 +22,7 @@ def count_pairs(adjacency, counts):
     for u in range(adjacency.shape[0]):
         counts[u] = 0
         for j in range(u >> 6, adjacency.shape[1]):
-            word = adjacency[u, j]
-            if j == u >> 6:
-                word &= ~np.uint64(0) << np.uint64(u & 63)
+            word = adjacency[u, j] & upper_part(u, j)
             counts[u] += popcount(word)
 
 
@@ -33,9 +32,7 @@ def adjacent_pairs(adjacency, begin, end, first, second):
     found = 0
     for u in range(begin, end):
         for j in range(u >> 6, adjacency.shape[1]):
-            word = adjacency[u, j]
-            if j == u >> 6:
-                word &= ~np.uint64(0) << np.uint64(u & 63)
+            word = adjacency[u, j] & upper_part(u, j)
             while word != 0:
                 first[found] = u
                 second[found] = (j << 6) + lowest_bit(word)
@@ -75,5 +72,5 @@ def strike(adjacency, first, second):
     """Strike out the pairs ``first[i]``, ``second[i]``."""
     for i in range(len(first)):
         u, v = first[i], second[i]
-        adjacency[u, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
-        adjacency[v, u >> 6] &= ~(np.uint64(1) << np.uint64(u & 63))
+        adjacency[u, v >> 6] &= ~bit_of(v)
+        adjacency[v, u >> 6] &= ~bit_of(u)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from math import inf
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from parcomp.bits import pack_bits, unpack_bits, word_count
 from parcomp.graph import _clique_kernels as kernels
 from parcomp.graph import _clique_start_kernels as start_kernels
+from parcomp.graph._packed_kernels import induced
 from parcomp.graph.coloring import dsatur, first_fit, fractional_cover, weighted_coloring
 from parcomp.graph.query_graph import QueryGraph
 from parcomp.slices import LARGEST_SLICE, Course, Slices, run
@@ -35,18 +35,23 @@ _COVERED_UP_TO = 1 << 11  # up to this many vertices a better root bound than DS
 _SORTED_ORDER_FROM = 1 << 13  # beyond this many vertices the quadratic degeneracy order gives way to a sort
 
 
-def _scratch(size: int) -> tuple[npt.NDArray[Any], ...]:
+def _scratch(size: int) -> kernels.Scratch:
     """Work arrays of ``expand`` for a graph of this size."""
     words = word_count(size)
-    return (
-        np.zeros(size, np.int64),
-        np.zeros(words, np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros(size, np.int64),
-        np.zeros((size + 1, words), np.uint64),
-        np.zeros(size + 1, np.int64),
-        np.zeros((size + 1, 4), np.int64),
+    return kernels.Scratch(
+        residual=np.zeros(size, np.int64),
+        rest=np.zeros(words, np.uint64),
+        queue=np.zeros(words, np.uint64),
+        taken=np.zeros(size, np.int64),
+        sets=np.zeros((size + 1, words), np.uint64),
+        available=np.zeros(size + 1, np.int64),
+        units=np.zeros((size + 1, 4), np.int64),
     )
+
+
+def _branches(size: int) -> kernels.Branches:
+    """Room for so many branches."""
+    return kernels.Branches(np.zeros(size, np.int32), np.zeros(size, np.int64))
 
 
 class _Subproblem:
@@ -54,17 +59,17 @@ class _Subproblem:
 
     def __init__(self, adjacency: npt.NDArray[np.uint64], weights: npt.NDArray[np.int64], target: int) -> None:
         size, words = adjacency.shape
-        self._adjacency, self._weights = adjacency, weights
+        self._graph = kernels.PackedGraph(adjacency, weights)
         # No clique has more vertices than any coloring has classes.
         depth = dsatur(QueryGraph(adjacency, weights)).class_count + 2
         self._scratch = _scratch(size)
-        self._branches = (np.zeros(4 * size, np.int32), np.zeros(4 * size, np.int64))
+        self._branches = _branches(4 * size)
         candidates = np.zeros((depth, words), np.uint64)
         candidates[0] = pack_bits(np.ones(size, np.bool_))
         begin, top = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
-        end, _ = kernels.expand(adjacency, weights, candidates[0], target, *self._branches, 0, self._scratch)
+        end, _ = kernels.expand(self._graph, candidates[0], target, self._branches, 0, self._scratch)
         top[0] = end
-        self._nodes = (candidates, begin, top, np.zeros(depth, np.int64), np.zeros(depth, np.int64))
+        self._nodes = kernels.Nodes(candidates, begin, top, np.zeros(depth, np.int64), np.zeros(depth, np.int64))
         self._best = np.zeros(depth, np.int64)
         self._counters = np.array([0 if end else -1, target, 0, 0], np.int64)
 
@@ -77,24 +82,17 @@ class _Subproblem:
         """Do about so much work; whether the search is finished."""
         while True:
             status = kernels.search(
-                self._adjacency,
-                self._weights,
-                *self._branches,
-                *self._nodes,
-                self._best,
-                self._counters,
-                self._scratch,
-                work,
+                self._graph, self._branches, self._nodes, self._best, self._counters, self._scratch, work
             )
-            if status == 2:
+            if status == kernels.NO_BRANCHES:
                 vertex, bound = self._branches
-                self._branches = (np.resize(vertex, 2 * len(vertex)), np.resize(bound, 2 * len(bound)))
+                self._branches = kernels.Branches(np.resize(vertex, 2 * len(vertex)), np.resize(bound, 2 * len(bound)))
                 continue
-            return bool(status == 0)
+            return bool(status == kernels.DONE)
 
     def best(self) -> tuple[int, npt.NDArray[np.int64]]:
         """The weight handed in or the heaviest clique beyond it, and that clique (empty if nothing beats it)."""
-        return int(self._counters[1]), self._best[: self._counters[2]]
+        return int(self._counters[kernels.LOWER]), self._best[: self._counters[kernels.LENGTH]]
 
 
 class CliqueSearch(Course):
@@ -123,13 +121,12 @@ class CliqueSearch(Course):
         while self._position < len(self._branches):
             work = min(LARGEST_SLICE, self.left)
             position, interrupted = kernels.open_branch(
-                self._adjacency,
-                self._weights,
+                self._packed,
                 self._settled,
                 self._branches,
                 self._position,
                 self.lower,
-                *self._spare,
+                self._spare,
                 self._scratch,
                 work,
             )
@@ -171,13 +168,12 @@ class CliqueSearch(Course):
         if self.lower >= self.upper:
             return
         self._scratch = _scratch(size)
-        self._spare = (np.zeros(size, np.int32), np.zeros(size, np.int64))
+        self._packed = kernels.PackedGraph(self._adjacency, self._weights)
+        self._spare = _branches(size)
         everything = pack_bits(np.ones(size, np.bool_))
-        end, work = kernels.expand(
-            self._adjacency, self._weights, everything, self.lower, *self._spare, 0, self._scratch
-        )
+        end, work = kernels.expand(self._packed, everything, self.lower, self._spare, 0, self._scratch)
         yield int(work)
-        self._branches = self._spare[0][:end].copy()
+        self._branches = self._spare.vertex[:end].copy()
         self._tail = self._tail_bounds()
         outside = np.ones(size, np.bool_)
         outside[self._branches] = False
@@ -215,7 +211,7 @@ class CliqueSearch(Course):
 
     def _seek(self, vertices: npt.NDArray[np.int64], work: int, seed: int) -> None:
         """Look for a better incumbent among ``vertices`` by tabu search, in about this much work."""
-        inner = start_kernels.induced(self._graph.adjacency, vertices)
+        inner = induced(self._graph.adjacency, vertices)
         steps = min(max(512, work // len(vertices)), 64 * (len(vertices) + 8))
         found = start_kernels.local_search(inner, self._graph.weights[vertices], steps, self.upper, seed)
         self._adopt(vertices[np.flatnonzero(found)])
@@ -225,19 +221,19 @@ class CliqueSearch(Course):
         adjacency: npt.NDArray[np.uint64], weights: npt.NDArray[np.int64], vertices: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
         """``vertices`` in an order that suits peeling, and the adjacency of the subgraph in that order."""
-        inner = start_kernels.induced(adjacency, vertices)
+        inner = induced(adjacency, vertices)
         if len(vertices) > _SORTED_ORDER_FROM:
             order = np.argsort(-np.bitwise_count(inner).sum(axis=1, dtype=np.int64), kind="stable")
         else:
             order = start_kernels.degeneracy_order(inner, weights[vertices])
-        return vertices[order], start_kernels.induced(inner, order)
+        return vertices[order], induced(inner, order)
 
     def _tail_bounds(self) -> list[int]:
         """For each branch a bound on any clique among it and those after it: a coloring by first fit from the end."""
         backwards = self._branches[::-1].astype(np.int64)
         order = np.arange(len(backwards))
-        induced = QueryGraph(start_kernels.induced(self._adjacency, backwards), self._weights[backwards])
-        classes = first_fit(induced, order).classes
+        inner = QueryGraph(induced(self._adjacency, backwards), self._weights[backwards])
+        classes = first_fit(inner, order).classes
         heaviest: dict[int, int] = {}
         bounds, bound = [], 0
         for number, weight in zip(classes.tolist(), self._weights[backwards].tolist(), strict=True):

@@ -28,6 +28,7 @@ __all__ = [
     "attribute_masks",
     "build_from_masks",
     "build_query_graph",
+    "concern",
     "strike_by_mask",
     "strike_by_pair",
     "strike_by_value",
@@ -173,21 +174,20 @@ def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks
     Until the last slice, some of those pairs are still there.
     """
     size, words = adjacency.shape
-    concerned = np.zeros(size, np.bool_)
-    concerned[attribute.queries] = True
+    is_member = np.zeros(size, np.bool_)
+    is_member[attribute.queries] = True
     touched = np.empty(len(attribute.queries), np.bool_)
-    looks = kernels.open_pairs(adjacency, attribute.queries, pack_bits(concerned), touched)
+    looks = kernels.open_pairs(adjacency, attribute.queries, pack_bits(is_member), touched)
     yield len(attribute.queries) * words
     if not looks:
         return
     members = np.ascontiguousarray(attribute.queries[touched])
     ids, mask_of = np.unique(attribute.masks[touched], return_inverse=True)
-    concerned[attribute.queries[~touched]] = False
-    member_bits = pack_bits(concerned)
+    is_member[attribute.queries[~touched]] = False
+    member_bits = pack_bits(is_member)
     pairs = kernels.open_pairs(adjacency, members, member_bits, np.empty(len(members), np.bool_))
     masks = np.ascontiguousarray(attribute.fetch(ids))
-    first, last = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
-    ones = kernels.mask_spans(masks, first, last)
+    concerned, ones = concern(members, member_bits, mask_of, masks)
     yield len(members) * words + 2 * masks.size
 
     # Costs in word operations.  A test of two masks is reckoned as a few words, whatever their length: it stops at
@@ -197,61 +197,54 @@ def strike_disjoint(adjacency: npt.NDArray[np.uint64], attribute: AttributeMasks
     by_mask = len(ids) * (len(ids) - 1) // 2 * (test + words // 2) + len(members) * words
     by_value = (ones + len(members)) * words if attribute.size <= size else by_pair + 1
     if by_value <= min(by_pair, by_mask):
-        yield from strike_by_value(adjacency, members, member_bits, mask_of, masks, attribute.size)
+        yield from strike_by_value(adjacency, concerned, attribute.size)
     elif by_mask <= by_pair:
-        yield from strike_by_mask(adjacency, members, mask_of, masks, first, last)
+        yield from strike_by_mask(adjacency, concerned)
     else:
-        yield from strike_by_pair(adjacency, members, member_bits, mask_of, masks, first, last)
+        yield from strike_by_pair(adjacency, concerned)
 
 
-def strike_by_pair(
-    adjacency: Words,
-    members: Numbers,
-    member_bits: Words,
-    mask_of: Numbers,
-    masks: Words,
-    first: Numbers,
-    last: Numbers,
-) -> Slices[None]:
-    """Test each adjacent pair within ``members``."""
+def concern(vertices: Numbers, bits: Words, mask_of: Numbers, masks: Words) -> tuple[kernels.Concerned, int]:
+    """The vertices that an attribute concerns, packed too, with their masks; and the number of ones in all masks."""
+    first, last = np.empty(len(masks), np.int64), np.empty(len(masks), np.int64)
+    ones = kernels.mask_spans(masks, first, last)
+    return kernels.Concerned(vertices, bits, mask_of, masks, first, last), int(ones)
+
+
+def strike_by_pair(adjacency: Words, concerned: kernels.Concerned) -> Slices[None]:
+    """Test each adjacent pair."""
     place = np.zeros(len(adjacency), np.int64)
-    place[members] = np.arange(len(members))
+    place[concerned.vertices] = np.arange(len(concerned.vertices))
     done = 0
-    while done < len(members):
-        done, work = kernels.strike_by_pair(
-            adjacency, members, member_bits, mask_of, place, masks, first, last, done, SLICE
-        )
+    while done < len(concerned.vertices):
+        done, work = kernels.strike_by_pair(adjacency, concerned, place, done, SLICE)
         yield int(work)
 
 
-def strike_by_mask(
-    adjacency: Words, members: Numbers, mask_of: Numbers, masks: Words, first: Numbers, last: Numbers
-) -> Slices[None]:
+def strike_by_mask(adjacency: Words, concerned: kernels.Concerned) -> Slices[None]:
     """Test each pair of masks once and strike out whole groups of vertices that share a mask."""
-    group = kernels.group_by_mask(members, mask_of, len(masks), adjacency.shape[1])
+    group = kernels.group_by_mask(concerned)
     apart = np.zeros_like(group)
     done = 0
-    while done < len(masks):
-        done, work = kernels.part_masks(group, apart, masks, first, last, done, SLICE)
+    while done < len(group):
+        done, work = kernels.part_masks(concerned, group, apart, done, SLICE)
         yield int(work)
-    kernels.strike_apart(adjacency, members, mask_of, apart)
-    yield len(members) * adjacency.shape[1]
+    kernels.strike_apart(adjacency, concerned, apart)
+    yield len(concerned.vertices) * adjacency.shape[1]
 
 
-def strike_by_value(
-    adjacency: Words, members: Numbers, member_bits: Words, mask_of: Numbers, masks: Words, values: int
-) -> Slices[None]:
-    """Collect, per mask, the vertices that accept one of its values; the rest of ``members`` is disjoint from it."""
+def strike_by_value(adjacency: Words, concerned: kernels.Concerned, values: int) -> Slices[None]:
+    """Collect, per mask, the vertices that accept one of its values; the others concerned are disjoint from it."""
     accepting = np.zeros((values, adjacency.shape[1]), np.uint64)
-    kernels.gather_accepting(accepting, members, mask_of, masks)
-    yield accepting.size + len(members) * values
-    met = np.zeros((len(masks), adjacency.shape[1]), np.uint64)
+    kernels.gather_accepting(accepting, concerned)
+    yield accepting.size + len(concerned.vertices) * values
+    met = np.zeros((len(concerned.masks), adjacency.shape[1]), np.uint64)
     done = 0
-    while done < len(masks):
-        done, work = kernels.gather_met(accepting, masks, met, done, SLICE)
+    while done < len(met):
+        done, work = kernels.gather_met(accepting, concerned.masks, met, done, SLICE)
         yield int(work)
-    kernels.strike_unmet(adjacency, members, member_bits, mask_of, met)
-    yield len(members) * adjacency.shape[1]
+    kernels.strike_unmet(adjacency, concerned, met)
+    yield len(concerned.vertices) * adjacency.shape[1]
 
 
 @sliced

@@ -1,42 +1,54 @@
 """Kernels that look for heavily covered rows: local search, once within the coverage of each group.
 
-Arrays with the same meaning in every kernel:
-
-``first[a]:first[a + 1]``   the values of attribute ``a`` in ``accepting``
-``accepting[v]``            the groups that accept value ``v``, packed; all values, if they do not constrain it
-``telling[a]``              the groups that constrain attribute ``a``, packed: only they tell its values apart
-``weight[g]``               what group ``g`` costs, at least 0; floats, since a sum only ranks rows here
+``weight[g]`` is what group ``g`` costs, at least 0; floats, since a sum only ranks rows here.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
-from parcomp.bits import lowest_bit, xorshift
-from parcomp.jit import kernel
+from parcomp.bits import bit_of, has_bit, lowest_bit, xorshift
+from parcomp.jit import inner_kernel, kernel
 
-__all__ = ["climb", "cover"]
+__all__ = ["Acceptance", "climb", "cover"]
 
 
-@kernel
+class Acceptance(NamedTuple):
+    """Which groups accept each value.
+
+    The values of attribute ``a`` are ``first[a] … first[a + 1] - 1``.  ``accepting[v]`` are the groups that accept the
+    value ``v``, packed: all values, if they do not constrain its attribute.  ``telling[a]`` are the groups that
+    constrain attribute ``a``, packed: only they tell its values apart.
+    """
+
+    first: npt.NDArray[np.int64]
+    accepting: npt.NDArray[np.uint64]
+    telling: npt.NDArray[np.uint64]
+
+
+@inner_kernel
 def _next_random(state):
     """The next random number below 2**31, from the generator's word ``state[0]``."""
     state[0] = xorshift(state[0])
     return np.int64(state[0] >> np.uint64(33))
 
 
-@kernel
-def _best_value(a, target, alive, first, accepting, telling, weight):
+@inner_kernel
+def _best_value(acceptance, a, target, alive, weight):
     """The value of ``a`` that ``target`` accepts and that keeps most weight of ``alive``, that weight, and the work."""
+    first, accepting, telling = acceptance
     words = accepting.shape[1]
-    target_word, target_bit = target >> 6, np.uint64(1) << np.uint64(target & 63)
+    place, bit = target >> 6, bit_of(target)
     best, best_gain = np.int64(-1), -1.0
     work = np.int64(0)
     for v in range(first[a], first[a + 1]):
         work += words
-        if not accepting[v, target_word] & target_bit:
+        if not accepting[v, place] & bit:
             continue
         gain = 0.0
         for k in range(words):
@@ -50,7 +62,7 @@ def _best_value(a, target, alive, first, accepting, telling, weight):
     return best, best_gain, work
 
 
-@kernel
+@inner_kernel
 def _soften(a, value, accepting, weight, factor, missed, alive, pull):
     """Set ``alive`` to the groups that miss the row at most twice outside ``a``, and ``pull`` to what they count for.
 
@@ -84,14 +96,28 @@ def _soften(a, value, accepting, weight, factor, missed, alive, pull):
                     pull[g] *= factor
 
 
+@inner_kernel
+def _build(acceptance, order, target, alive, weight, value):
+    """Choose the values of a row that ``target`` covers greedily, attributes in this order; the work."""
+    work = np.int64(0)
+    alive[:] = ~np.uint64(0)
+    for a in order:
+        value[a], _, spent = _best_value(acceptance, a, target, alive, weight)
+        work += spent
+        for k in range(len(alive)):
+            alive[k] &= acceptance.accepting[value[a], k]
+    return work
+
+
 @kernel
-def climb(targets, first, accepting, telling, weight, factors, rows, state, work_limit):
+def climb(acceptance, targets, weight, factors, rows, state, work_limit):
     """For each target find a heavy row that it covers, into ``rows``; returns how many were found within the work.
 
     Attributes are taken in random order.  A row is built greedily, then improved one attribute at a time, a sweep for
     each of ``factors``: a group that the row misses on other attributes pulls by that factor for each miss.  The last
     sweeps, with factor 0, count complete groups only.
     """
+    first, accepting, telling = acceptance
     m = len(first) - 1
     words = accepting.shape[1]
     alive = np.empty(words, np.uint64)
@@ -107,17 +133,10 @@ def climb(targets, first, accepting, telling, weight, factors, rows, state, work
         for i in range(m - 1, 0, -1):
             j = _next_random(state) % (i + 1)
             order[i], order[j] = order[j], order[i]
-        alive[:] = ~np.uint64(0)
-        for i in range(m):
-            a = order[i]
-            value[a], _, spent = _best_value(a, target, alive, first, accepting, telling, weight)
-            work += spent
-            for k in range(words):
-                alive[k] &= accepting[value[a], k]
+        work += _build(acceptance, order, target, alive, weight, value)
         for sweep in range(len(factors)):
             changed = False
-            for i in range(m):
-                a = order[i]
+            for a in order:
                 _soften(a, value, accepting, weight, factors[sweep], missed, alive, pull)
                 before = 0.0
                 for k in range(words):
@@ -125,7 +144,7 @@ def climb(targets, first, accepting, telling, weight, factors, rows, state, work
                     while rest:
                         before += pull[(k << 6) + lowest_bit(rest)]
                         rest &= rest - np.uint64(1)
-                best, gain, spent = _best_value(a, target, alive, first, accepting, telling, pull)
+                best, gain, spent = _best_value(acceptance, a, target, alive, pull)
                 work += spent + m * words
                 if gain > before * (1 + 1e-12):
                     value[a] = best
@@ -138,8 +157,9 @@ def climb(targets, first, accepting, telling, weight, factors, rows, state, work
 
 
 @kernel
-def cover(rows, first, accepting, covered):
+def cover(acceptance, rows, covered):
     """Set ``covered[r, g]`` where row ``rows[r]`` covers group ``g``."""
+    first, accepting, _ = acceptance
     words = accepting.shape[1]
     alive = np.empty(words, np.uint64)
     for r in range(len(rows)):
@@ -148,4 +168,4 @@ def cover(rows, first, accepting, covered):
             for k in range(words):
                 alive[k] &= accepting[first[a] + rows[r, a], k]
         for g in range(covered.shape[1]):
-            covered[r, g] = (alive[g >> 6] >> np.uint64(g & 63)) & np.uint64(1) != np.uint64(0)
+            covered[r, g] = has_bit(alive[g >> 6], g)

@@ -92,21 +92,10 @@ class SearchedRows:
         return cover, cover.astype(np.float64) @ cost
 
     def _search(self, cost: Floats, targets: npt.NDArray[np.int64], work: int) -> Cover:
-        acceptance = self._acceptance
-        rows = np.zeros((len(targets), len(acceptance.first) - 1), np.int32)
-        found = kernels.climb(
-            targets,
-            acceptance.first,
-            acceptance.accepting,
-            acceptance.telling,
-            cost,
-            _FACTORS,
-            rows,
-            self._state,
-            work,
-        )
+        rows = np.zeros((len(targets), len(self._acceptance.arrays.telling)), np.int32)
+        found = kernels.climb(self._acceptance.arrays, targets, cost, _FACTORS, rows, self._state, work)
         self._next = (self._next + found) % max(1, self._groups)
-        return _distinct(acceptance.cover(rows[:found]))
+        return _distinct(self._acceptance.cover(rows[:found]))
 
 
 class _Acceptance:
@@ -114,18 +103,17 @@ class _Acceptance:
 
     def __init__(self, compiled: CompiledWorkload) -> None:
         self.groups = compiled.query_count
-        self.first, self.accepting = accepting_queries(compiled)
-        words = self.accepting.shape[1]
+        first, accepting = accepting_queries(compiled)
         # Bits beyond the last group are never cleared, so that they tell nothing apart.
-        self.telling = np.zeros((compiled.attribute_count, words), np.uint64)
+        telling = np.zeros((compiled.attribute_count, accepting.shape[1]), np.uint64)
         for attribute in range(compiled.attribute_count):
-            values = self.accepting[self.first[attribute] : self.first[attribute + 1]]
-            self.telling[attribute] = ~np.bitwise_and.reduce(values, axis=0)
+            telling[attribute] = ~np.bitwise_and.reduce(accepting[first[attribute] : first[attribute + 1]], axis=0)
+        self.arrays = kernels.Acceptance(first, accepting, telling)
 
     def cover(self, rows: npt.NDArray[np.int32]) -> Cover:
         """Which groups each row covers."""
         covered = np.zeros((len(rows), self.groups), np.bool_)
-        kernels.cover(rows, self.first, self.accepting, covered)
+        kernels.cover(self.arrays, rows, covered)
         return covered
 
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parcomp.jit import kernel
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value.splitting import load_levels, make_scratch
 from tests.workloads import compile_values
-
-
-@kernel
-def drop(levels, level, scratch):
-    """The kernel has no entry from Python of its own."""
-    return drop_dominated(levels, level, scratch)
 
 
 def accepting(size, queries):
@@ -30,8 +23,8 @@ def kept_values(size, queries):
     """The values that stay of an attribute on which each query accepts some values."""
     levels = load_levels(compile_values([size], [{0: accepted} for accepted in queries]), 0)
     levels.sifted[:] = levels.slots + 1
-    dropped, _ = drop(levels, 0, make_scratch(levels))
-    kept = levels.value[: levels.count[0, 0]].tolist()
+    dropped, _ = drop_dominated(levels, 0, make_scratch(levels))
+    kept = levels.value[: levels.live[0, 0]].tolist()
     assert len(kept) == size - dropped
     return kept
 

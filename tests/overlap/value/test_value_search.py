@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.value.layout import OUT
+from parcomp.overlap.value import layout
 from parcomp.overlap.value.proof import prove_upper
 from parcomp.overlap.value.value_search import ValueSearch
 from tests.workloads import compile_values, heaviest_row, random_compiled, row_weight
@@ -167,7 +167,7 @@ def test_large_attributes_that_bound_little() -> None:
                 break
             search.advance(1)
             assert search.lower <= truth <= search.upper
-            set_aside += hasattr(search, "_levels") and bool(search._levels.aside[:, :, OUT].any())
+            set_aside += hasattr(search, "_levels") and bool(search._levels.aside[:, :, layout.OUT].any())
         assert search.lower == truth == search.upper
     assert set_aside > 1000
 

@@ -1,55 +1,48 @@
 """Kernels of the box search that see a graph only: covers by disjoint sets, which bound cliques and choose branches.
 
-Sets of vertices are blocks of ``width`` words in the array ``words``, named by where they begin; the adjacency is one
-such block for each vertex, in a row.  Lists of integers lie in the array ``numbers`` and are named likewise.
+Sets of candidates are blocks of ``width`` words in ``Stack.words``, named by where they begin; the adjacency is one
+such block for each candidate, in a row.  Lists of integers lie in ``Stack.numbers`` and are named likewise.
 """
 
 # mypy: ignore-errors
-
-# Numba infers the types of kernels itself, so their bodies are left to it.
-# mypy: allow-untyped-defs, no-check-untyped-defs
 
 from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit
-from parcomp.jit import kernel
+from parcomp.bits import bit_of, lowest_bit
+from parcomp.graph._packed_kernels import choose_apart
+from parcomp.jit import inlined, inner_kernel
+from parcomp.overlap.box import layout
 
-__all__ = ["cover", "order_by_degeneracy", "rename", "weigh_neighbors"]
-
-ONE = np.uint64(1)
-NONE = np.uint64(0)
+__all__ = ["cover"]
 
 # What one cover may take, in word operations: some hundredths of a second, which only the largest graphs reach.
 SQUEEZE_LIMIT = 1 << 25
 PEEL_LIMIT = 1 << 27
 
 
-@kernel
-def _peel(words, numbers, left, free, start, width, adjacency, residual, members, most):
-    """Fill ``members`` with non-adjacent vertices of ``left``, all that fit or ``most``; size, least residual, work."""
-    for k in range(start, width):
-        words[free + k] = words[left + k]
-    size, work = np.int64(0), np.int64(0)
-    least = np.int64(1) << 62
-    for k in range(start, width):
-        while words[free + k]:
-            q = (k << 6) + lowest_bit(words[free + k])
-            words[free + k] &= words[free + k] - ONE
-            numbers[members + size] = q
-            size += 1
-            least = min(least, numbers[residual + q])
-            work += width - k
-            if size == most:
-                return size, least, work + width
-            for z in range(k, width):
-                words[free + z] &= ~words[adjacency + q * width + z]
-    return size, least, work + width
+@inlined
+def _lay_out(head, top, numbers_top):
+    """The places of a cover of a level, given its scalars."""
+    count, width = head[layout.COUNT], head[layout.WIDTH]
+    residual = numbers_top + 2 * count
+    return layout.CoverPlaces(
+        width,
+        head[layout.ADJACENCY],
+        top,
+        top + width,
+        top + 2 * width,
+        numbers_top,
+        residual,
+        residual + count,
+        residual + 2 * count,
+        residual + 3 * count + 1,
+    )
 
 
-@kernel
-def _not_all_met(words, q, first, second, width, adjacency):
+@inlined
+def _not_all_met(words, adjacency, width, q, first, second):
     """Whether no clique that holds ``q`` meets both sets, of which neither holds ``q``; and the work.
 
     It would meet them in two adjacent neighbors of ``q``, or in one neighbor that is in both: with weights, sets
@@ -63,7 +56,7 @@ def _not_all_met(words, q, first, second, width, adjacency):
             return False, work
         while word:
             other = adjacency + ((k << 6) + lowest_bit(word)) * width
-            word &= word - ONE
+            word &= word - layout.ONE
             work += width
             for z in range(width):
                 if words[other + z] & words[row + z] & words[second + z]:
@@ -71,17 +64,19 @@ def _not_all_met(words, q, first, second, width, adjacency):
     return True, work
 
 
-@kernel
-def _squeeze(words, numbers, q, need, sets, set_count, spare, used, width, adjacency, work_limit):
-    """Cover ``need`` units of vertex ``q`` out of the multipliers of sets that exist; whether it worked, and the work.
+@inner_kernel
+def _squeeze(words, numbers, at, q, set_count, work_limit):
+    """Cover what is left of vertex ``q`` out of the multipliers of sets that exist; whether it worked, and the work.
 
     If no clique holds ``q`` and meets both of two sets, neither of which holds ``q``, then a clique meets at most two
     of the three.  As much of the two multipliers as ``q`` still needs therefore pays for ``q`` as well (San Segundo,
-    Nikolaev and Batsyn 2015, here with weights).  Units of a multiplier are spent once: ``numbers[spare + i]`` are
+    Nikolaev and Batsyn 2015, here with weights).  Units of a multiplier are spent once: ``numbers[at.spare + i]`` are
     those of set ``i`` not yet spent.  On failure, or with ``work_limit`` used up, nothing is spent.
     """
+    sets, spare, used, width = at.sets, at.spare, at.used, at.width
+    need = numbers[at.residual + q]
     work, spent = np.int64(0), np.int64(0)
-    place, bit = q >> 6, ONE << np.uint64(q & 63)
+    place, bit = q >> 6, bit_of(q)
     for i in range(set_count):
         if need == 0 or work > work_limit:
             break
@@ -91,7 +86,7 @@ def _squeeze(words, numbers, q, need, sets, set_count, spare, used, width, adjac
         for j in range(i + 1, set_count):
             if numbers[spare + j] == 0 or words[sets + j * width + place] & bit:
                 continue
-            apart, looked = _not_all_met(words, q, sets + i * width, sets + j * width, width, adjacency)
+            apart, looked = _not_all_met(words, at.adjacency, width, q, sets + i * width, sets + j * width)
             work += looked
             if work > work_limit:
                 break
@@ -114,13 +109,44 @@ def _squeeze(words, numbers, q, need, sets, set_count, spare, used, width, adjac
     return False, work
 
 
-@kernel
-def cover(words, numbers, candidates, width, adjacency, weights, count, committed, target, top, numbers_top):
+@inlined
+def _squeeze_all(words, numbers, at, start, set_count):
+    """Squeeze in what is left to cover, vertex by vertex until ``SQUEEZE_LIMIT`` is used up; the work."""
+    work = np.int64(0)
+    for k in range(start, at.width):
+        word = words[at.left + k]
+        while word and work < SQUEEZE_LIMIT:
+            q = (k << 6) + lowest_bit(word)
+            covered, spent = _squeeze(words, numbers, at, q, set_count, SQUEEZE_LIMIT - work)
+            work += spent
+            if covered:
+                words[at.left + k] &= ~bit_of(q)
+            word &= word - layout.ONE
+    return work
+
+
+@inlined
+def _peel(words, numbers, at, count, start, most):
+    """Choose non-adjacent candidates of ``left``, all that fit or ``most``, into ``members``: see ``choose_apart``."""
+    width = at.width
+    for k in range(start, width):
+        words[at.free + k] = words[at.left + k]
+    return choose_apart(
+        words[at.adjacency : at.adjacency + count * width],
+        words[at.free : at.free + width],
+        numbers[at.residual : at.residual + count],
+        numbers[at.members : at.members + count],
+        start,
+        most,
+    )
+
+
+@inner_kernel
+def cover(stack, depth, target, top, numbers_top):
     """Cover candidates by disjoint sets as far as ``target`` allows, list the others; the number listed and the work.
 
-    ``candidates`` and ``adjacency`` are places in ``words``, ``weights`` (one for each of ``count`` vertices) in
-    ``numbers``.  Branches are written to ``numbers_top``, two numbers each; scratch space follows them, and begins at
-    ``top`` in ``words``.
+    Branches are written to ``numbers_top``, two numbers each; scratch space follows them, and begins at ``top`` in
+    ``words``.
 
     A set of pairwise non-adjacent candidates has at most one member in any clique.  Sets are peeled off greedily, each
     with a multiplier, the least uncovered weight in it; a clique of candidates covered in full weighs at most the sum
@@ -132,140 +158,52 @@ def cover(words, numbers, candidates, width, adjacency, weights, count, committe
     Squeezing ends with ``SQUEEZE_LIMIT`` used up.  Beyond ``PEEL_LIMIT`` the sets that are still peeled off have a
     single member: what is left to cover gets a bound that is poor and sound, in no time.
     """
-    left, free, sets = top, top + width, top + 2 * width
-    branches, residual = numbers_top, numbers_top + 2 * count
-    members, spare, used = residual + count, residual + 2 * count, residual + 3 * count + 1
-    branch_count, set_count = np.int64(0), np.int64(0)
-    total, work, squeezing = committed, np.int64(0), np.int64(0)
+    words, numbers, head = stack.words, stack.numbers, stack.level[depth]
+    count, width = head[layout.COUNT], head[layout.WIDTH]
+    at = _lay_out(head, top, numbers_top)
+    left, residual, members, branches = at.left, at.residual, at.members, at.branches
     for k in range(width):
-        word = words[candidates + k]
+        word = words[head[layout.CANDIDATES] + k]
         words[left + k] = word
         while word:
             q = (k << 6) + lowest_bit(word)
-            word &= word - ONE
-            numbers[residual + q] = numbers[weights + q]
+            word &= word - layout.ONE
+            numbers[residual + q] = numbers[head[layout.WEIGHTS] + q]
+    branch_count, set_count = np.int64(0), np.int64(0)
+    total, work, squeezing = head[layout.COMMITTED], np.int64(0), np.int64(0)
     start = np.int64(0)
     squeezed = False
     while True:
-        while start < width and words[left + start] == NONE:
+        while start < width and words[left + start] == layout.NONE:
             start += 1
         if start == width:
             break
         if total >= target and not squeezed:
             squeezed = True
-            for k in range(start, width):
-                word = words[left + k]
-                while word and squeezing < SQUEEZE_LIMIT:
-                    q = (k << 6) + lowest_bit(word)
-                    covered, spent = _squeeze(
-                        words,
-                        numbers,
-                        q,
-                        numbers[residual + q],
-                        sets,
-                        set_count,
-                        spare,
-                        used,
-                        width,
-                        adjacency,
-                        SQUEEZE_LIMIT - squeezing,
-                    )
-                    squeezing += spent
-                    if covered:
-                        words[left + k] &= ~(word & (~word + ONE))
-                    word &= word - ONE
+            squeezing = _squeeze_all(words, numbers, at, start, set_count)
             continue
-        most = count if work < PEEL_LIMIT else 1
-        size, least, spent = _peel(words, numbers, left, free, start, width, adjacency, residual, members, most)
+        size, least, spent = _peel(words, numbers, at, count, start, count if work < PEEL_LIMIT else 1)
         work += spent + 2 * size
         if total < target and total + least > target:
             least = target - total
         total += least
-        if total <= target:
+        within = total <= target
+        members_of_set = at.sets + set_count * width
+        if within:
             for k in range(width):
-                words[sets + set_count * width + k] = NONE
-            numbers[spare + set_count] = least
+                words[members_of_set + k] = layout.NONE
+            numbers[at.spare + set_count] = least
+            set_count += 1
         for j in range(size):
             q = numbers[members + j]
-            bit = ONE << np.uint64(q & 63)
-            if total <= target:
-                words[sets + set_count * width + (q >> 6)] |= bit
+            if within:
+                words[members_of_set + (q >> 6)] |= bit_of(q)
             numbers[residual + q] -= least
             if numbers[residual + q] == 0:
-                words[left + (q >> 6)] &= ~bit
-                if total > target:
+                words[left + (q >> 6)] &= ~bit_of(q)
+                if not within:
                     numbers[branches + 2 * branch_count] = q
                     numbers[branches + 2 * branch_count + 1] = total
                     branch_count += 1
-        if total <= target:
-            set_count += 1
     # A test of two sets mostly ends early, so that looking at words costs less than it counts.
     return branch_count, work + (squeezing >> 1)
-
-
-@kernel
-def weigh_neighbors(adjacency, weights, reach, begin, work_limit):
-    """Set ``reach[q]``, from vertex ``begin`` on, to the weight of its neighbors; where it stopped, and the work."""
-    q = begin
-    work = np.int64(0)
-    while q < len(weights) and work < work_limit:
-        for k in range(adjacency.shape[1]):
-            word = adjacency[q, k]
-            while word:
-                reach[q] += weights[(k << 6) + lowest_bit(word)]
-                word &= word - ONE
-                work += 1
-        work += adjacency.shape[1]
-        q += 1
-    return q, work
-
-
-@kernel
-def order_by_degeneracy(adjacency, weights, reach, placed, order, left, work_limit):
-    """Fill ``order`` from place ``left - 1`` down with the vertex of least weight of neighbors among those that remain.
-
-    ``reach`` is that weight and ``placed`` says who does not remain.  Stops with ``work_limit`` used up; returns the
-    places left and the work.
-    """
-    t = len(weights)
-    work = np.int64(0)
-    while left > 0 and work < work_limit:
-        least = np.int64(-1)
-        for q in range(t):
-            if not placed[q] and (least < 0 or reach[q] < reach[least]):
-                least = q
-        left -= 1
-        order[left] = least
-        placed[least] = True
-        work += t + adjacency.shape[1]
-        for k in range(adjacency.shape[1]):
-            word = adjacency[least, k]
-            while word:
-                reach[(k << 6) + lowest_bit(word)] -= weights[least]
-                word &= word - ONE
-                work += 1
-    return left, work
-
-
-@kernel
-def rename(adjacency, order, position, renamed, begin, work_limit):
-    """Write the adjacency, vertex ``order[i]`` called ``i``, to the zeros of ``renamed`` row by row, without loops.
-
-    ``position`` is the inverse of ``order``.  Goes on from row ``begin`` until the end or with ``work_limit`` used up;
-    returns where it stopped and the work.
-    """
-    width = adjacency.shape[1]
-    i = begin
-    work = np.int64(0)
-    while i < len(order) and work < work_limit:
-        for k in range(width):
-            word = adjacency[order[i], k]
-            while word:
-                j = position[(k << 6) + lowest_bit(word)]
-                word &= word - ONE
-                work += 1
-                if i != j:
-                    renamed[i * width + (j >> 6)] |= ONE << np.uint64(j & 63)
-        work += width
-        i += 1
-    return i, work

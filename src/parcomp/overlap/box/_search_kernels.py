@@ -1,7 +1,7 @@
 """Kernels of the box search: depth-first branch and bound on the levels of a stack.
 
-``_box_level_kernels`` describes the stack.  ``state`` holds what outlives a level: the depth, the incumbent's weight,
-the target that an overlap has to beat, the work and the nodes spent, and the proven upper bound.
+The stack is that of :mod:`parcomp.overlap.box.layout`.  ``state`` holds what outlives a level: the depth, the
+incumbent's weight, the target that an overlap has to beat, the work and the nodes spent, and the proven upper bound.
 """
 
 # mypy: ignore-errors
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit, popcount
-from parcomp.jit import kernel
+from parcomp.bits import bit_of, has_bit, lowest_bit, popcount, weigh_bits
+from parcomp.jit import inlined, inner_kernel, kernel
+from parcomp.overlap.box import layout
 from parcomp.overlap.box._cover_kernels import cover
 from parcomp.overlap.box._level_kernels import (
     open_root,
@@ -22,25 +23,7 @@ from parcomp.overlap.box._level_kernels import (
     sift_candidates,
     space_for_child,
     space_for_cover,
-    weight_of,
     work_of_refining,
-)
-from parcomp.overlap.box.layout import (
-    ADJACENCY,
-    BRANCH_COUNT,
-    BRANCHES,
-    CANDIDATES,
-    COMMITTED,
-    COUNT,
-    LEVEL_FIELDS,
-    NAMES,
-    NONE,
-    NUMBERS_TOP,
-    ONE,
-    UNTOUCHED,
-    WEIGHTS,
-    WIDTH,
-    WORDS_TOP,
 )
 
 __all__ = [
@@ -69,66 +52,55 @@ DONE, PAUSED, NO_LEVEL, NO_WORDS, NO_NUMBERS = range(5)
 REFINE_LIMIT = 1 << 26
 
 
-@kernel
+@inlined
 def _list_branches(stack, depth, target, top, numbers_top):
     """Cover the level's candidates and store its branches; returns the work."""
-    level = stack.level
-    count, work = cover(
-        stack.words,
-        stack.numbers,
-        level[depth, CANDIDATES],
-        level[depth, WIDTH],
-        level[depth, ADJACENCY],
-        level[depth, WEIGHTS],
-        level[depth, COUNT],
-        level[depth, COMMITTED],
-        target,
-        top,
-        numbers_top,
-    )
-    level[depth, BRANCHES] = numbers_top
-    level[depth, BRANCH_COUNT] = count
-    level[depth, WORDS_TOP] = top
-    level[depth, NUMBERS_TOP] = numbers_top + 2 * count
+    head = stack.level[depth]
+    count, work = cover(stack, depth, target, top, numbers_top)
+    head[layout.BRANCHES] = numbers_top
+    head[layout.BRANCH_COUNT] = count
+    head[layout.WORDS_TOP] = top
+    head[layout.NUMBERS_TOP] = numbers_top + 2 * count
     return work
 
 
-@kernel
-def _record(workload, stack, depth, state, row):
+@inner_kernel
+def _record(queries, stack, depth, state, row):
     """Keep the row of the box's first values if what is committed at this level beats the incumbent.
 
     The row satisfies all that is committed and perhaps more, so it is weighed.
     """
-    if stack.level[depth, COMMITTED] <= state[LOWER]:
+    if stack.level[depth, layout.COMMITTED] <= state[LOWER]:
         return
-    for a in range(len(workload.width)):
+    for a in range(len(queries.width)):
         k = np.int64(0)
-        while stack.words[stack.box_at[depth, a] + k] == NONE:
+        while stack.words[stack.box_at[depth, a] + k] == layout.NONE:
             k += 1
         row[a] = (k << 6) + lowest_bit(stack.words[stack.box_at[depth, a] + k])
     state[LOWER] = 0
-    for q in range(len(workload.weights)):
+    for q in range(len(queries.weights)):
         satisfied = True
-        for i in range(workload.first[q], workload.first[q + 1]):
-            v = np.int64(row[workload.attribute[i]])
-            if not (workload.mask_words[workload.offset[i] + (v >> 6)] >> np.uint64(v & 63)) & ONE:
+        for i in range(queries.first[q], queries.first[q + 1]):
+            v = np.int64(row[queries.attribute[i]])
+            if not has_bit(queries.mask_words[queries.offset[i] + (v >> 6)], v):
                 satisfied = False
                 break
         if satisfied:
-            state[LOWER] += workload.weights[q]
-    state[WORK] += len(workload.weights)
+            state[LOWER] += queries.weights[q]
+    state[WORK] += len(queries.weights)
     state[TARGET] = max(state[TARGET], state[LOWER])
 
 
 @kernel
-def begin(workload, stack, target, state, row):
+def begin(queries, stack, target, state, row):
     """Start a search for an overlap above ``target``, which is at least the incumbent's weight, unless space lacks."""
-    open_root(workload, stack)
+    open_root(queries, stack)
     state[DEPTH] = 0
     state[TARGET] = target
-    _record(workload, stack, 0, state, row)
-    top, numbers_top = stack.level[0, WORDS_TOP], stack.level[0, NUMBERS_TOP]
-    more_words, more_numbers = space_for_cover(stack, 0, state[TARGET], stack.level[0, COUNT], stack.level[0, WIDTH])
+    _record(queries, stack, 0, state, row)
+    head = stack.level[0]
+    top, numbers_top = head[layout.WORDS_TOP], head[layout.NUMBERS_TOP]
+    more_words, more_numbers = space_for_cover(stack, 0, state[TARGET], head[layout.COUNT], head[layout.WIDTH])
     if top + more_words > len(stack.words):
         return NO_WORDS
     if numbers_top + more_numbers > len(stack.numbers):
@@ -138,68 +110,74 @@ def begin(workload, stack, target, state, row):
     return PAUSED
 
 
-@kernel
-def _open_child(workload, stack, depth, q, state, row):
+@inlined
+def _reach(stack, child):
+    """What the level's rows could weigh if its candidates had one in common."""
+    head, width = stack.level[child], stack.level[child, layout.WIDTH]
+    candidates = stack.words[head[layout.CANDIDATES] : head[layout.CANDIDATES] + width]
+    return head[layout.COMMITTED] + weigh_bits(candidates, stack.numbers[head[layout.WEIGHTS] :])
+
+
+@inlined
+def _refine(queries, stack, depth, state, top):
+    """Refine the adjacency of the child of level ``depth``, unless that does not pay; returns the top."""
+    patience = stack.patience[depth]
+    if patience[0] > 0:
+        patience[0] -= 1
+    elif work_of_refining(queries, stack, depth + 1) <= REFINE_LIMIT:
+        top, work, sparser = refine_adjacency(queries, stack, depth + 1, top)
+        state[WORK] += work
+        # Where refining removes next to nothing (points, intervals) it is tried ever less often.
+        patience[1] = 0 if sparser else min(2 * patience[1] + 1, 127)
+        patience[0] = patience[1]
+    return top
+
+
+@inner_kernel
+def _open_child(queries, stack, depth, q, state, row):
     """Choose candidate ``q`` at level ``depth`` and lay the next level down; false if it cannot beat the target."""
-    words, numbers, level = stack.words, stack.numbers, stack.level
-    child = depth + 1
-    width = level[depth, WIDTH]
-    place, bit = q >> 6, ONE << np.uint64(q & 63)
-    name = numbers[level[depth, NAMES] + q]
-    for field in range(LEVEL_FIELDS):
-        level[child, field] = level[depth, field]
-    top, numbers_top = level[depth, WORDS_TOP], level[depth, NUMBERS_TOP]
-    level[child, BRANCH_COUNT] = 0
-    level[child, COMMITTED] += numbers[level[depth, WEIGHTS] + q]
-    level[child, CANDIDATES] = top
+    words, parent, child = stack.words, stack.level[depth], stack.level[depth + 1]
+    width = parent[layout.WIDTH]
+    for field in range(layout.LEVEL_FIELDS):
+        child[field] = parent[field]
+    top, numbers_top = parent[layout.WORDS_TOP], parent[layout.NUMBERS_TOP]
+    child[layout.BRANCH_COUNT] = 0
+    child[layout.COMMITTED] += stack.numbers[parent[layout.WEIGHTS] + q]
+    child[layout.CANDIDATES] = top
     for k in range(width):
-        words[top + k] = words[level[depth, CANDIDATES] + k] & words[level[depth, ADJACENCY] + q * width + k]
-    words[top + place] &= ~bit
-    reach = level[child, COMMITTED] + weight_of(words, top, width, numbers, level[child, WEIGHTS])
+        words[top + k] = words[parent[layout.CANDIDATES] + k] & words[parent[layout.ADJACENCY] + q * width + k]
+    words[top + (q >> 6)] &= ~bit_of(q)
+    reach = _reach(stack, depth + 1)
     state[WORK] += width
     if reach <= state[TARGET]:
         return False
     top += width
 
-    m = len(workload.width)
-    for a in range(m):
-        stack.mode[a] = UNTOUCHED
-        stack.box_at[child, a] = stack.box_at[depth, a]
-        stack.live[child, a] = stack.live[depth, a]
-        stack.open_at[child, a] = stack.open_at[depth, a]
-        stack.columns_at[child, a] = stack.columns_at[depth, a]
-    top, numbers_top, work = restrict_box(workload, stack, depth, child, name, bit, place, width, top, numbers_top)
-    work += m + sift_candidates(workload, stack, depth, child, width)
-    state[WORK] += work
-    _record(workload, stack, child, state, row)
-    candidates = level[child, CANDIDATES]
-    kept = np.int64(0)
-    for k in range(width):
-        kept += popcount(words[candidates + k])
-    reach = level[child, COMMITTED] + weight_of(words, candidates, width, numbers, level[child, WEIGHTS])
-    if reach <= state[TARGET]:
+    for a in range(len(queries.width)):
+        stack.mode[a] = layout.UNTOUCHED
+        stack.box_at[depth + 1, a] = stack.box_at[depth, a]
+        stack.live[depth + 1, a] = stack.live[depth, a]
+        stack.open_at[depth + 1, a] = stack.open_at[depth, a]
+        stack.columns_at[depth + 1, a] = stack.columns_at[depth, a]
+    top, numbers_top, work = restrict_box(queries, stack, depth, q, top, numbers_top)
+    state[WORK] += work + len(queries.width) + sift_candidates(queries, stack, depth)
+    _record(queries, stack, depth + 1, state, row)
+    if _reach(stack, depth + 1) <= state[TARGET]:
         return False
 
+    kept = np.int64(0)
+    for k in range(width):
+        kept += popcount(words[child[layout.CANDIDATES] + k])
     if pays_to_renumber(kept, width):
-        top, numbers_top, work = renumber(workload, stack, child, kept, top, numbers_top)
+        top, numbers_top, work = renumber(queries, stack, depth + 1, kept, top, numbers_top)
         state[WORK] += work
-    if stack.patience[depth, 0] > 0:
-        stack.patience[depth, 0] -= 1
-    elif work_of_refining(workload, stack, child) <= REFINE_LIMIT:
-        top, work, before, after = refine_adjacency(workload, stack, child, top)
-        state[WORK] += work
-        # Where refining removes next to nothing (points, intervals) it is tried ever less often.
-        if before == after:
-            stack.patience[depth, 1] = min(2 * stack.patience[depth, 1] + 1, 127)
-            stack.patience[depth, 0] = stack.patience[depth, 1]
-        else:
-            stack.patience[depth, 1] = 0
-    state[WORK] += _list_branches(stack, child, state[TARGET], top, numbers_top)
-    return level[child, BRANCH_COUNT] > 0
+    top = _refine(queries, stack, depth, state, top)
+    state[WORK] += _list_branches(stack, depth + 1, state[TARGET], top, numbers_top)
+    return child[layout.BRANCH_COUNT] > 0
 
 
 @kernel
-def search(workload, stack, state, row, work_limit):
+def search(queries, stack, state, row, work_limit):
     """Continue depth first until done, until ``state[WORK]`` reaches the limit or until the stack is full.
 
     ``state[UPPER]`` falls as branches of the root complete: what remains is bounded by the target or by the cover that
@@ -208,10 +186,10 @@ def search(workload, stack, state, row, work_limit):
     words, numbers, level = stack.words, stack.numbers, stack.level
     while True:
         depth = state[DEPTH]
-        count = level[depth, BRANCH_COUNT]
+        count = level[depth, layout.BRANCH_COUNT]
         bound = np.int64(0)
         if count > 0:
-            last = level[depth, BRANCHES] + 2 * (count - 1)
+            last = level[depth, layout.BRANCHES] + 2 * (count - 1)
             bound = numbers[last + 1]
         if bound <= state[TARGET]:
             if depth == 0:
@@ -224,15 +202,15 @@ def search(workload, stack, state, row, work_limit):
         if state[WORK] >= work_limit:
             return PAUSED
         q = numbers[last]
-        more_words, more_numbers = space_for_child(workload, stack, depth, q, state[TARGET])
+        more_words, more_numbers = space_for_child(queries, stack, depth, q, state[TARGET])
         if depth + 1 == len(level):
             return NO_LEVEL
-        if level[depth, WORDS_TOP] + more_words > len(words):
+        if level[depth, layout.WORDS_TOP] + more_words > len(words):
             return NO_WORDS
-        if level[depth, NUMBERS_TOP] + more_numbers > len(numbers):
+        if level[depth, layout.NUMBERS_TOP] + more_numbers > len(numbers):
             return NO_NUMBERS
         state[NODES] += 1
-        level[depth, BRANCH_COUNT] -= 1
-        if _open_child(workload, stack, depth, q, state, row):
+        level[depth, layout.BRANCH_COUNT] -= 1
+        if _open_child(queries, stack, depth, q, state, row):
             state[DEPTH] += 1
-        words[level[depth, CANDIDATES] + (q >> 6)] &= ~(ONE << np.uint64(q & 63))
+        words[level[depth, layout.CANDIDATES] + (q >> 6)] &= ~bit_of(q)

@@ -21,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.bits import word_count
-from parcomp.graph import QueryGraph
+from parcomp.graph import QueryGraph, degeneracy_order, renumber
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.box import _cover_kernels as cover_kernels
 from parcomp.overlap.box import _search_kernels as kernels
-from parcomp.overlap.box.layout import COLUMN_LIMIT, LEVEL_FIELDS, Stack, Workload
+from parcomp.overlap.box import layout
 from parcomp.overlap.search import Row, Search, Strategy
-from parcomp.slices import SLICE, Slices
+from parcomp.slices import Slices
 
 __all__ = ["BoxSearch"]
 
@@ -67,8 +66,8 @@ class BoxSearch(Search):
         self._step = 0
         self._budget = FIRST_BUDGET
         self._completed: tuple[int, int] | None = None
-        self._queries: Workload
-        self._stack: Stack
+        self._queries: layout.BoxQueries
+        self._stack: layout.Stack
         self.stuck = False
         self._ready = False
 
@@ -126,27 +125,14 @@ class BoxSearch(Search):
         compiled, graph = self.compiled, self._graph
         t = compiled.query_count
         # Covers are filled in this order: entangled queries first, loose ones where they fit.
-        order, reach, placed = np.empty(t, np.int64), np.zeros(t, np.int64), np.zeros(t, np.bool_)
-        done = 0
-        while done < t:
-            done, work = cover_kernels.weigh_neighbors(graph.adjacency, compiled.weights, reach, done, SLICE)
-            yield int(work)
-        left = t
-        while left:
-            left, work = cover_kernels.order_by_degeneracy(
-                graph.adjacency, compiled.weights, reach, placed, order, left, SLICE
-            )
-            yield int(work)
+        order = yield from degeneracy_order.slices(graph)
         position = np.empty_like(order)
         position[order] = np.arange(t)
-        self._queries = _sorted_workload(compiled, order, position)
+        self._queries = _sorted_queries(compiled, order, position)
         self._stack, root = _empty_stack(compiled)
         self._most_words = max(WORD_LIMIT, 4 * root)
         yield 8 * len(compiled.term) + len(self._stack.words)
-        done = 0
-        while done < t:
-            done, work = cover_kernels.rename(graph.adjacency, order, position, self._stack.words, done, SLICE)
-            yield int(work)
+        yield from renumber.slices(graph, order, self._stack.words[: graph.adjacency.size])
         self._ready = True
         if self.lower < self.upper:
             self._begin(self.lower)
@@ -191,15 +177,15 @@ class BoxSearch(Search):
             self._stack = self._stack._replace(**{name: _longer(getattr(self._stack, name)) for name in names})
 
 
-def _sorted_workload(
+def _sorted_queries(
     compiled: CompiledWorkload, order: npt.NDArray[np.int64], position: npt.NDArray[np.int64]
-) -> Workload:
+) -> layout.BoxQueries:
     """The queries in the given order, whose inverse is ``position``; the terms of each by size of attribute."""
     attribute = compiled.mask_attribute[compiled.term].astype(np.int64)
     query = np.repeat(position, np.diff(compiled.start))
     by_query = np.lexsort((compiled.sizes[attribute], query))
     first = np.concatenate(([0], np.cumsum(np.diff(compiled.start)[order])))
-    return Workload(
+    return layout.BoxQueries(
         weights=compiled.weights[order],
         first=first.astype(np.int64),
         attribute=attribute[by_query],
@@ -209,15 +195,15 @@ def _sorted_workload(
     )
 
 
-def _empty_stack(compiled: CompiledWorkload) -> tuple[Stack, int]:
+def _empty_stack(compiled: CompiledWorkload) -> tuple[layout.Stack, int]:
     """Storage for the root and a few levels more, which grows when it is full; and how many words the root takes."""
     t, width = compiled.query_count, word_count(compiled.query_count)
     m = compiled.attribute_count
     sizes = compiled.sizes.astype(np.int64)
-    columns = np.where(sizes <= COLUMN_LIMIT, sizes, 0).sum() * width
+    columns = np.where(sizes <= layout.COLUMN_LIMIT, sizes, 0).sum() * width
     root = int((t + 1 + m) * width + columns + ((sizes + 63) >> 6).sum())
     levels = 8
-    stack = Stack(
+    stack = layout.Stack(
         # Memory that is not written to costs nothing, while growing means to copy.
         words=np.zeros(max(root + 1024, min(16 * root, WORD_LIMIT)), np.uint64),
         numbers=np.zeros(16 * t + 64, np.int64),
@@ -225,7 +211,7 @@ def _empty_stack(compiled: CompiledWorkload) -> tuple[Stack, int]:
         live=np.zeros((levels, m), np.int64),
         open_at=np.zeros((levels, m), np.int64),
         columns_at=np.zeros((levels, m), np.int64),
-        level=np.zeros((levels, LEVEL_FIELDS), np.int64),
+        level=np.zeros((levels, layout.LEVEL_FIELDS), np.int64),
         mode=np.zeros(m, np.int64),
         values_at=np.zeros(m, np.int64),
         patience=np.zeros((levels, 2), np.int64),

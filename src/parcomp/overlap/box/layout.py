@@ -26,31 +26,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "ADJACENCY",
-    "ALL",
-    "BRANCHES",
-    "BRANCH_COUNT",
-    "BY_COLUMN",
-    "BY_MASK",
-    "CANDIDATES",
-    "COLUMN_LIMIT",
-    "COMMITTED",
-    "COUNT",
-    "LEVEL_FIELDS",
-    "NAMES",
-    "NONE",
-    "NUMBERS_TOP",
-    "ONE",
-    "TO_COLUMNS",
-    "UNTOUCHED",
-    "WEIGHTS",
-    "WIDTH",
-    "WORDS_TOP",
-    "Stack",
-    "Workload",
-]
-
 (
     WORDS_TOP,
     NUMBERS_TOP,
@@ -76,8 +51,13 @@ NONE = np.uint64(0)
 UNTOUCHED, BY_MASK, BY_COLUMN, TO_COLUMNS = range(4)
 
 
-class Workload(NamedTuple):
-    """The queries, in the order in which the root frame numbers them; the terms of each, smallest attribute first."""
+class BoxQueries(NamedTuple):
+    """The queries, in the order in which the root frame numbers them.
+
+    Query ``q`` weighs ``weights[q]`` and has the terms ``first[q] … first[q + 1] - 1``, smallest attribute first.  Term
+    ``i`` is on ``attribute[i]``, and its mask begins at ``mask_words[offset[i]]``; masks of attribute ``a`` have
+    ``width[a]`` words.
+    """
 
     weights: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
@@ -88,7 +68,12 @@ class Workload(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """The storage described above."""
+    """The storage described above.
+
+    The last three are of the node in work: ``mode[a]`` is one of the ways above, ``values_at[a]`` is where in
+    ``numbers`` the live values are listed that columns are made for, and ``patience[L]`` says for how many children of
+    a level refining is left out, now and after the next failure.
+    """
 
     words: npt.NDArray[np.uint64]
     numbers: npt.NDArray[np.int64]
@@ -100,3 +85,24 @@ class Stack(NamedTuple):
     mode: npt.NDArray[np.int64]
     values_at: npt.NDArray[np.int64]
     patience: npt.NDArray[np.int64]
+
+
+class CoverPlaces(NamedTuple):
+    """Where a cover of a level reads and writes.
+
+    In ``words``: the adjacency, what is ``left`` to cover, what is ``free`` to join the set at hand, and the ``sets``
+    made so far.  In ``numbers``: the branches; for each candidate the ``residual`` weight that is not covered yet;
+    the ``members`` of the set at hand; for each set what is ``spare`` of its multiplier; and what a candidate that is
+    squeezed in has ``used``.
+    """
+
+    width: int
+    adjacency: int
+    left: int
+    free: int
+    sets: int
+    branches: int
+    residual: int
+    members: int
+    spare: int
+    used: int

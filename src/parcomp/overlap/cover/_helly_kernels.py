@@ -82,11 +82,6 @@ def satisfies_gilmore(matrix, by_element):
                         bits &= bits - np.uint64(1)
                         for w in range(words):
                             common[w] &= matrix[i, w]
-                empty = True
-                for w in range(words):
-                    if common[w] != np.uint64(0):
-                        empty = False
-                        break
-                if empty:
+                if not common.any():
                     return False
     return True

@@ -1,26 +1,71 @@
 """Kernels of the exact reductions: sums, subsets, components.
 
-A *bit matrix* is ``uint64[rows, words]``; column ``c`` of a row is bit ``c & 63`` of word ``c >> 6`` and bits beyond
-the last column are zero.  *Lists* are ragged: list ``i`` is ``item[start[i]:start[i + 1]]``, with ``start`` ascending
-from 0. Labels count from 0 in the order of first occurrence.
+Bit matrices, lists and labels are those of :mod:`parcomp.overlap.masks._kernels`.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from parcomp.bits import lowest_bit
-from parcomp.jit import kernel
+from parcomp.jit import inlined, inner_kernel, kernel
+from parcomp.overlap.masks._front_kernels import enter_front, first_container
 
 __all__ = [
+    "BitLists",
+    "Maxima",
+    "Reach",
     "link_by_lists",
     "link_columns",
     "link_touching_lists",
     "maximal_rows",
     "sum_columns",
 ]
+
+# Entries of ``Reach.state``: head and tail of the queue, the number of lists not reached, and that of finished
+# components; all are zero to begin with but the third.
+HEAD, TAIL, LEFT, LABELS = range(4)
+
+
+class Maxima(NamedTuple):
+    """Which rows of a matrix are maximal, as far as they have been looked at.
+
+    ``container`` comes as 0, 1, 2, …; ``container[i] == i`` marks a kept row, otherwise ``container[i]`` is a *kept*
+    row that has every one of row ``i``.  ``kept`` are the kept rows, in their order; ``front``, zero to begin with, is
+    theirs (:mod:`parcomp.overlap.masks._front_kernels`), and ``held[c]`` is how many of them hold column ``c``.
+    """
+
+    container: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.int64]
+    front: npt.NDArray[np.uint64]
+    held: npt.NDArray[np.int64]
+
+
+class BitLists(NamedTuple):
+    """Lists of bit sets: item ``p`` is the set ``words[offset[p]:offset[p + 1]]`` and belongs to ``owner[p]``.
+
+    Within a list the owners ascend strictly, and sets of one owner have equally many words.
+    """
+
+    start: npt.NDArray[np.int64]
+    item: npt.NDArray[np.int32]
+    owner: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64]
+
+
+class Reach(NamedTuple):
+    """How far a search for components has come: labels so far, lists ``unreached``, those waiting in the ``queue``."""
+
+    label: npt.NDArray[np.int64]
+    unreached: npt.NDArray[np.int64]
+    queue: npt.NDArray[np.int64]
+    state: npt.NDArray[np.int64]
 
 
 @kernel
@@ -38,25 +83,20 @@ def sum_columns(matrix, weight, columns):
 
 
 @kernel
-def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, position, kept_count, work_limit):
+def maximal_rows(matrix, order, row_limit, maxima, position, kept_count, work_limit):
     """Find rows that are subsets of other rows: the container of each row.
 
     ``order`` lists the rows by descending popcount, so that a row can only be contained in an earlier one; the columns
-    should be sorted by ascending popcount, so that the rarest one of a row is looked at first.  ``container`` comes as
-    0, 1, 2, …; ``container[i] == i`` marks a kept row, otherwise ``container[i]`` is a *kept* row that has every one of
-    row ``i``.  For each row, at most ``row_limit`` operations look for a container, among those with most ones first;
-    if none is found by then, the row is kept.
-
-    ``kept[:kept_count]`` are the kept rows in that order.  ``front[b, c]``, zero to begin with, holds, for column
-    ``c``, which of the kept rows number ``256 b … 256 b + 255`` have a one there: the containers of a row are the
-    intersection of its columns, 256 candidates at a time.  ``front_count[c]`` is how many kept rows do.
+    should be sorted by ascending popcount, so that the rarest one of a row is looked at first.  For each row, at most
+    ``row_limit`` operations look for a container, among those with most ones first; if none is found by then, the row
+    is kept.
 
     Goes on from ``position`` in ``order``, until the end or until ``work_limit`` is used up; returns position, number
     of kept rows and the work.
     """
+    container, kept, front, held = maxima
     rows, words = matrix.shape
-    ones = np.empty(len(front_count), np.int64)
-    zero = np.uint64(0)
+    ones = np.empty(len(held), np.int64)
     total = np.int64(0)
     while position < rows and total < work_limit:
         row = order[position]
@@ -65,62 +105,34 @@ def maximal_rows(matrix, order, row_limit, container, kept, front, front_count, 
         possible = kept_count > 0
         for word in range(words):
             bits = matrix[row, word]
-            while bits != zero:
+            while bits != np.uint64(0):
                 column = (word << 6) + lowest_bit(bits)
                 bits &= bits - np.uint64(1)
                 ones[length] = column
                 length += 1
-                if front_count[column] == 0:
+                if held[column] == 0:
                     possible = False
         total += words + length
         if length == 0 and kept_count > 0:
             # The empty set is in every set.
             container[row] = kept[0]
             continue
-        found = np.int64(-1)
         if possible:
-            work = np.int64(0)
-            for b in range((kept_count + 255) >> 8):
-                first = front[b, ones[0]]
-                c0, c1, c2, c3 = first[0], first[1], first[2], first[3]
-                j = 1
-                while j < length and c0 | c1 | c2 | c3 != zero:
-                    more = front[b, ones[j]]
-                    c0 &= more[0]
-                    c1 &= more[1]
-                    c2 &= more[2]
-                    c3 &= more[3]
-                    j += 1
-                work += j
-                if c0 | c1 | c2 | c3 != zero:
-                    place = b << 8
-                    if c0 != zero:
-                        place += lowest_bit(c0)
-                    elif c1 != zero:
-                        place += 64 + lowest_bit(c1)
-                    elif c2 != zero:
-                        place += 128 + lowest_bit(c2)
-                    else:
-                        place += 192 + lowest_bit(c3)
-                    found = kept[place]
-                    break
-                if work > row_limit:
-                    break
+            found, work = first_container(front, ones[:length], kept_count, row_limit)
             total += 2 * work
-        if found >= 0:
-            container[row] = found
-            continue
-        bit = np.uint64(1) << np.uint64(kept_count & 63)
+            if found >= 0:
+                container[row] = kept[found]
+                continue
+        enter_front(front, ones[:length], kept_count)
         for j in range(length):
-            front[kept_count >> 8, ones[j], (kept_count >> 6) & 3] |= bit
-            front_count[ones[j]] += 1
+            held[ones[j]] += 1
         total += 2 * length
         kept[kept_count] = row
         kept_count += 1
     return position, kept_count, total
 
 
-@kernel
+@inner_kernel
 def _root(parent, x):
     """The representative of ``x`` in a union-find forest, halving the path."""
     while parent[x] != x:
@@ -129,7 +141,7 @@ def _root(parent, x):
     return x
 
 
-@kernel
+@inner_kernel
 def _labels(parent):
     """Components of a union-find forest as labels in order of first occurrence: ``(label, count)``."""
     count = len(parent)
@@ -182,19 +194,42 @@ def link_columns(matrix, columns):
     return _labels(parent)
 
 
+@inlined
+def _meet(lists, x, y):
+    """Whether the sets of two lists meet for every common owner, and the work."""
+    start, item, owner, offset, words = lists
+    i, j = start[x], start[y]
+    work = np.int64(1)
+    meets = True
+    while meets and i < start[x + 1] and j < start[y + 1]:
+        work += 1
+        if owner[item[i]] < owner[item[j]]:
+            i += 1
+        elif owner[item[i]] > owner[item[j]]:
+            j += 1
+        else:
+            if item[i] != item[j]:
+                a, b = offset[item[i]], offset[item[j]]
+                meets = False
+                for word in range(offset[item[i] + 1] - a):
+                    work += 1
+                    if words[a + word] & words[b + word] != np.uint64(0):
+                        meets = True
+                        break
+            i += 1
+            j += 1
+    return meets, work
+
+
 @kernel
-def link_touching_lists(start, item, owner, offset, words, label, unreached, queue, state, work_limit):
+def link_touching_lists(lists, reach, work_limit):
     """Components where two lists are joined if their sets meet for every common owner: the label of each list.
 
-    Item ``p`` is a bit set, ``words[offset[p]:offset[p + 1]]``, that belongs to ``owner[p]``; within a list the owners
-    ascend strictly, and sets of one owner have equally many words.  Breadth first over the lists not yet reached, so
-    that dense graphs cost near-linear time.
-
-    ``state`` holds head and tail of the queue, the number of lists not reached (``unreached`` names them) and the
-    number of finished components; all are zero to begin with but the third.  Goes on until no list is left to reach
-    or ``work_limit`` is used up; returns the work.
+    Breadth first over the lists not yet reached, so that dense graphs cost near-linear time.  Goes on until no list is
+    left to reach or ``work_limit`` is used up; returns the work.
     """
-    head, tail, left, labels = state[0], state[1], state[2], state[3]
+    label, unreached, queue, state = reach
+    head, tail, left, labels = state[HEAD], state[TAIL], state[LEFT], state[LABELS]
     work = np.int64(0)
     while left > 0 and work < work_limit:
         if head == tail:
@@ -207,27 +242,8 @@ def link_touching_lists(start, item, owner, offset, words, label, unreached, que
         rest = 0
         for position in range(left):
             y = unreached[position]
-            i, j = start[x], start[y]
-            meets = True
-            while meets and i < start[x + 1] and j < start[y + 1]:
-                work += 1
-                if owner[item[i]] < owner[item[j]]:
-                    i += 1
-                elif owner[item[i]] > owner[item[j]]:
-                    j += 1
-                else:
-                    if item[i] != item[j]:
-                        a, b = offset[item[i]], offset[item[j]]
-                        length = offset[item[i] + 1] - a
-                        meets = False
-                        for word in range(length):
-                            work += 1
-                            if words[a + word] & words[b + word] != np.uint64(0):
-                                meets = True
-                                break
-                    i += 1
-                    j += 1
-            work += 1
+            meets, spent = _meet(lists, x, y)
+            work += spent
             if meets:
                 label[y] = labels
                 queue[tail] = y
@@ -239,5 +255,5 @@ def link_touching_lists(start, item, owner, offset, words, label, unreached, que
         if head == tail or left == 0:
             labels += 1
             head = tail
-    state[0], state[1], state[2], state[3] = head, tail, left, labels
+    state[HEAD], state[TAIL], state[LEFT], state[LABELS] = head, tail, left, labels
     return work

@@ -116,29 +116,20 @@ def _copying(compiled: CompiledWorkload, part: CompiledWorkload) -> int:
 def _linked_queries(compiled: CompiledWorkload, work_limit: int) -> Slices[npt.NDArray[np.int64] | None]:
     """A component label for each query from the query graph, or None where it is in one piece or takes too long."""
     count = compiled.query_count
-    label, unreached, queue = np.full(count, -1), np.arange(count), np.empty(count, np.int64)
-    state = np.array([0, 0, count, 0])
+    lists = kernels.BitLists(
+        compiled.start, compiled.term, compiled.mask_attribute, compiled.mask_offset, compiled.mask_words
+    )
+    state = np.zeros(4, np.int64)
+    state[kernels.LEFT] = count
+    reach = kernels.Reach(np.full(count, -1), np.arange(count), np.empty(count, np.int64), state)
     spent = 0
-    while state[2] > 0:
-        work = int(
-            kernels.link_touching_lists(
-                compiled.start,
-                compiled.term,
-                compiled.mask_attribute,
-                compiled.mask_offset,
-                compiled.mask_words,
-                label,
-                unreached,
-                queue,
-                state,
-                SLICE,
-            )
-        )
+    while state[kernels.LEFT] > 0:
+        work = int(kernels.link_touching_lists(lists, reach, SLICE))
         spent += work
         if spent > work_limit:
             return None
         yield work
-    return label if state[3] > 1 else None
+    return reach.label if state[kernels.LABELS] > 1 else None
 
 
 def _linked_masks(compiled: CompiledWorkload) -> Slices[npt.NDArray[np.int64] | None]:

@@ -103,16 +103,17 @@ def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIM
             return np.full(size, best, np.int64)
         order = np.argsort(-accepted_by, kind="stable")
         yield 8 * size
-        container, kept = np.arange(size), np.empty(size, np.int64)
-        front = np.zeros(((size + 255) >> 8, len(block), 4), np.uint64)
-        counts = np.zeros(len(block), np.int64)
+        maxima = kernels.Maxima(
+            container=np.arange(size),
+            kept=np.empty(size, np.int64),
+            front=np.zeros(((size + 255) >> 8, len(block), 4), np.uint64),
+            held=np.zeros(len(block), np.int64),
+        )
         done = count = 0
         while done < size:
-            done, count, work = kernels.maximal_rows(
-                by_value, order, row_limit, container, kept, front, counts, done, count, SLICE
-            )
+            done, count, work = kernels.maximal_rows(by_value, order, row_limit, maxima, done, count, SLICE)
             yield int(work)
-        return container
+        return maxima.container
 
     return _replace_values(compiled, dominator)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.bits import lowest_bit
+from parcomp.bits import bit_of, fill_ones, has_bit, weigh_bits
 from parcomp.jit import kernel
 
 __all__ = ["fill_accepting", "heaviest_row"]
@@ -19,25 +19,14 @@ def fill_accepting(start, term, mask_attribute, mask_offset, mask_words, sizes, 
     ``accepting`` comes with all bits of existing queries set; a query loses its bit where it has a mask without ``v``.
     """
     for query in range(len(start) - 1):
-        word, bit = query >> 6, np.uint64(1) << np.uint64(query & 63)
+        word, bit = query >> 6, bit_of(query)
         for k in range(start[query], start[query + 1]):
             mask = term[k]
             attribute = mask_attribute[mask]
             offset = mask_offset[mask]
             for value in range(sizes[attribute]):
-                if not (mask_words[offset + (value >> 6)] >> np.uint64(value & 63)) & np.uint64(1):
+                if not has_bit(mask_words[offset + (value >> 6)], value):
                     accepting[first[attribute] + value, word] &= ~bit
-
-
-@kernel
-def _weigh(alive, weights):
-    total = np.int64(0)
-    for word in range(len(alive)):
-        rest = alive[word]
-        while rest:
-            total += weights[(word << 6) + lowest_bit(rest)]
-            rest &= rest - np.uint64(1)
-    return total
 
 
 @kernel
@@ -49,15 +38,13 @@ def heaviest_row(accepting, first, weights, row):
     depth_count = len(row)
     words = accepting.shape[1]
     alive = np.zeros((depth_count + 1, words), np.uint64)
-    alive[0] = ~np.uint64(0)
-    if len(weights) & 63:
-        alive[0, words - 1] = (np.uint64(1) << np.uint64(len(weights) & 63)) - np.uint64(1)
+    fill_ones(alive[0], len(weights))
     value = np.zeros(depth_count + 1, np.int64)
     best = np.int64(-1)
     depth = 0
     while depth >= 0:
         if depth == depth_count:
-            weight = _weigh(alive[depth], weights)
+            weight = weigh_bits(alive[depth], weights)
             if weight > best:
                 best = weight
                 for attribute in range(depth_count):
@@ -71,7 +58,7 @@ def heaviest_row(accepting, first, weights, row):
         value[depth] += 1
         for word in range(words):
             alive[depth + 1, word] = alive[depth, word] & accepting[line, word]
-        if _weigh(alive[depth + 1], weights) > best:
+        if weigh_bits(alive[depth + 1], weights) > best:
             depth += 1
             value[depth] = 0
     return best

@@ -9,14 +9,32 @@ are ``2 node`` and ``2 node + 1``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
-from parcomp.jit import kernel
+from parcomp.jit import inner_kernel, kernel
 
-__all__ = ["sweep_rectangles"]
+__all__ = ["Rectangles", "sweep_rectangles"]
 
 
-@kernel
+class Rectangles(NamedTuple):
+    """Rectangle ``i`` covers the columns ``begin[i] … end[i] - 1`` and the rows ``bottom[i] … top[i] - 1``, not empty.
+
+    ``opening`` and ``closing`` list the rectangles by ascending ``begin`` and ``end``.
+    """
+
+    opening: npt.NDArray[np.int64]
+    closing: npt.NDArray[np.int64]
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    bottom: npt.NDArray[np.int64]
+    top: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+
+
+@inner_kernel
 def _refresh(best, added, node):
     """Recompute ``best`` on the path above ``node``."""
     node >>= 1
@@ -25,7 +43,7 @@ def _refresh(best, added, node):
         node >>= 1
 
 
-@kernel
+@inner_kernel
 def _add(best, added, size, begin, end, weight):
     """Add ``weight`` to the leaves number ``begin … end - 1``."""
     left, right = begin + size, end + size
@@ -45,13 +63,9 @@ def _add(best, added, size, begin, end, weight):
 
 
 @kernel
-def sweep_rectangles(opening, closing, begin, end, bottom, top, weights, columns, rows):
-    """The heaviest cell of a ``columns`` by ``rows`` grid under weighted rectangles: ``(weight, column, row)``.
-
-    Rectangle ``i`` covers the columns ``begin[i] … end[i] - 1`` and the rows ``bottom[i] … top[i] - 1``, not empty;
-    ``opening`` and ``closing`` list the rectangles by ascending ``begin`` and ``end``.  There is at least one
-    rectangle.
-    """
+def sweep_rectangles(rectangles, columns, rows):
+    """The heaviest cell of a ``columns`` by ``rows`` grid under at least one rectangle: ``(weight, column, row)``."""
+    opening, closing, begin, end, bottom, top, weights = rectangles
     size = 1
     while size < rows:
         size *= 2

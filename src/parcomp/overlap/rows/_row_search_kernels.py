@@ -1,13 +1,5 @@
 """Kernels of the row local search: annealed coordinate ascent over rows.
 
-Arrays with the same meaning in every kernel:
-
-``mask_first[a]:mask_first[a + 1]``      the masks of attribute ``a``
-``term_first[a]:term_first[a + 1]``      the terms of attribute ``a`` in ``term_query`` and ``term_mask``
-``row[a]``                               the value of attribute ``a``
-``misses[q]``                            how many terms of ``q`` reject the row
-``state``                                the counters named by the constants below
-
 Weights enter the scores as floats: a score only ranks values, and the weight of a row is summed in integers.
 """
 
@@ -15,15 +7,20 @@ Weights enter the scores as floats: a score only ranks values, and the weight of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
-from parcomp.bits import lowest_bit, popcount, xorshift
-from parcomp.jit import kernel
+from parcomp.bits import fill_ones, has_bit, lowest_bit, popcount, xorshift
+from parcomp.jit import inlined, inner_kernel, kernel
 
-__all__ = ["BEST", "CURRENT", "RANDOM", "STATE_SIZE", "ascend", "count_misses"]
+__all__ = ["RowQueries", "RowState", "ascend", "count_misses"]
 
+# Entries of ``RowState.counters``: the random generator's word, the sweep (-1: a run is to begin) and the position in
+# it, the weight of the present and of the best row, whether the weight changed in this sweep, and the number of runs.
 RANDOM, STEP, POSITION, CURRENT, BEST, CHANGED, RUN = range(7)
-STATE_SIZE = 7
+COUNTERS = 7
 
 # The run's plan: so many annealed sweeps, then hard sweeps until nothing changes.
 ANNEALED_SWEEPS = 14
@@ -36,244 +33,262 @@ NEGLIGIBLE = 1e-4
 EXPANSION_LIMIT = 1 << 13
 
 
-@kernel
-def _random(state, bound):
+class RowQueries(NamedTuple):
+    """A workload by attributes.
+
+    Attribute ``a`` has ``sizes[a]`` values, the masks ``mask_first[a] … mask_first[a + 1] - 1``, which begin at
+    ``mask_words[mask_offset[mask]]``, and the terms ``term_first[a] … term_first[a + 1] - 1``: query ``term_query[i]``
+    asks for the mask ``term_mask[i]``.  Query ``q`` weighs ``weights[q]``.
+    """
+
+    sizes: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.int64]
+    mask_first: npt.NDArray[np.int64]
+    term_first: npt.NDArray[np.int64]
+    term_query: npt.NDArray[np.int64]
+    term_mask: npt.NDArray[np.int64]
+    mask_offset: npt.NDArray[np.int64]
+    mask_words: npt.NDArray[np.uint64]
+
+
+class RowState(NamedTuple):
+    """Where a search is, and its work space.
+
+    ``row[a]`` is the value of attribute ``a`` and ``misses[q]`` how many terms of ``q`` reject it; ``best_row`` is the
+    heaviest row met; ``order`` is that of the attributes in this sweep; ``counters`` are named above.  For the
+    attribute at hand, ``gain[p]`` is what its mask number ``p`` pulls, ``heavy`` are those that pull at all, ``words``
+    the values that are scored, and ``score`` their scores.
+    """
+
+    row: npt.NDArray[np.int32]
+    misses: npt.NDArray[np.int64]
+    best_row: npt.NDArray[np.int32]
+    order: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+    gain: npt.NDArray[np.float64]
+    heavy: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64]
+    score: npt.NDArray[np.float64]
+
+
+@inner_kernel
+def _random(counters, bound):
     """The next random number below ``bound``."""
-    x = xorshift(np.uint64(state[RANDOM]))
-    state[RANDOM] = np.int64(x)
+    x = xorshift(np.uint64(counters[RANDOM]))
+    counters[RANDOM] = np.int64(x)
     return np.int64((x >> np.uint64(11)) % np.uint64(bound))
 
 
 @kernel
-def _accepts(mask_offset, mask_words, mask, value):
-    word = mask_words[mask_offset[mask] + (value >> 6)]
-    return (word >> np.uint64(value & 63)) & np.uint64(1) != np.uint64(0)
-
-
-@kernel
-def count_misses(weights, term_first, term_query, term_mask, mask_offset, mask_words, row, misses, state):
+def count_misses(queries, state):
     """Set ``misses`` and the current weight from the row."""
+    row, misses, counters = state.row, state.misses, state.counters
     misses[:] = 0
     for a in range(len(row)):
-        for i in range(term_first[a], term_first[a + 1]):
-            if not _accepts(mask_offset, mask_words, term_mask[i], row[a]):
-                misses[term_query[i]] += 1
-    state[CURRENT] = 0
-    for q in range(len(weights)):
+        for i in range(queries.term_first[a], queries.term_first[a + 1]):
+            offset = queries.mask_offset[queries.term_mask[i]]
+            if not has_bit(queries.mask_words[offset + (row[a] >> 6)], row[a]):
+                misses[queries.term_query[i]] += 1
+    counters[CURRENT] = 0
+    for q in range(len(misses)):
         if misses[q] == 0:
-            state[CURRENT] += weights[q]
+            counters[CURRENT] += queries.weights[q]
 
 
-@kernel
-def _begin_run(sizes, row, best_row, order, state):
+@inlined
+def _begin_run(queries, state):
     """The start of a run: at random, or every other time the best row with a fifth of its values redrawn."""
-    m = len(row)
-    again = state[RUN] % 2 == 1
-    for a in range(m):
-        order[a] = a
+    row, counters = state.row, state.counters
+    again = counters[RUN] % 2 == 1
+    for a in range(len(row)):
+        state.order[a] = a
         if again:
-            row[a] = best_row[a]
-            if _random(state, 5) != 0:
+            row[a] = state.best_row[a]
+            if _random(counters, 5) != 0:
                 continue
-        row[a] = _random(state, sizes[a])
-    state[RUN] += 1
-    state[STEP] = ANNEALED_SWEEPS // 2 if again else 0
-    state[POSITION] = 0
-    state[CHANGED] = 0
+        row[a] = _random(counters, queries.sizes[a])
+    counters[RUN] += 1
+    counters[STEP] = ANNEALED_SWEEPS // 2 if again else 0
+    counters[POSITION] = 0
+    counters[CHANGED] = 0
+    count_misses(queries, state)
 
 
-@kernel
-def _best_value(
-    a,
-    sizes,
-    weights,
-    mask_first,
-    term_first,
-    term_query,
-    term_mask,
-    mask_offset,
-    mask_words,
-    row,
-    misses,
-    factor,
-    gain,
-    heavy,
-    words,
-    score,
-    state,
-):
-    """The value of attribute ``a`` with the greatest score, and the work done.
-
-    A value's score is Σ w_q · factor[misses of q elsewhere] over the queries that accept it.  Where values are many
-    they are first filtered by the masks of greatest gain, one after the other, as long as some value remains.
-    """
-    first_mask, last_mask = mask_first[a], mask_first[a + 1]
-    size = sizes[a]
-    word_count = (size + 63) >> 6
-    count = last_mask - first_mask
+@inlined
+def _sum_gains(queries, state, a, factor):
+    """Set what each mask of an attribute pulls, Σ w_q · factor[misses of q elsewhere]; how many pull at all."""
+    gain, heavy, misses = state.gain, state.heavy, state.misses
+    mask_offset, mask_words = queries.mask_offset, queries.mask_words
+    first_mask, value = queries.mask_first[a], state.row[a]
+    count = queries.mask_first[a + 1] - first_mask
     for p in range(count):
         gain[p] = 0.0
-    for i in range(term_first[a], term_first[a + 1]):
-        q = term_query[i]
+    for i in range(queries.term_first[a], queries.term_first[a + 1]):
+        q = queries.term_query[i]
         elsewhere = misses[q]
-        if elsewhere > 0 and not _accepts(mask_offset, mask_words, term_mask[i], row[a]):
+        offset = mask_offset[queries.term_mask[i]]
+        if elsewhere > 0 and not has_bit(mask_words[offset + (value >> 6)], value):
             elsewhere -= 1
         if elsewhere < len(factor):
-            gain[term_mask[i] - first_mask] += weights[q] * factor[elsewhere]
+            gain[queries.term_mask[i] - first_mask] += queries.weights[q] * factor[elsewhere]
     relevant = 0
     for p in range(count):
         if gain[p] > 0.0:
             heavy[relevant] = p
             relevant += 1
-    # A term is looked up in three places, which takes as long as a few operations on whole words.
-    work = 2 * (term_first[a + 1] - term_first[a]) + count
-    if relevant == 0:
-        return np.int64(row[a]), work
+    return relevant
 
-    left = np.int64(size)
-    for k in range(word_count):
-        words[k] = ~np.uint64(0)
-    if size & 63:
-        words[word_count - 1] = (np.uint64(1) << np.uint64(size & 63)) - np.uint64(1)
-    if np.int64(size) * relevant > EXPANSION_LIMIT:
-        by_gain = np.argsort(-gain[heavy[:relevant]])
-        for j in range(relevant):
-            if left * (relevant - j) <= EXPANSION_LIMIT:
+
+@inner_kernel
+def _filter_values(words, size, gain, masks, offset, mask_words):
+    """Set ``words`` to the values to score, and return how many they are and the work.
+
+    Where values are many, the masks of greatest gain filter them one after the other, as long as some value remains.
+    """
+    fill_ones(words, size)
+    left, work = np.int64(size), np.int64(0)
+    if left * len(masks) > EXPANSION_LIMIT:
+        by_gain = np.argsort(-gain[masks])
+        for j in range(len(masks)):
+            if left * (len(masks) - j) <= EXPANSION_LIMIT:
                 break
-            base = mask_offset[first_mask + heavy[by_gain[j]]]
+            base = offset[masks[by_gain[j]]]
             common = 0
-            for k in range(word_count):
+            for k in range(len(words)):
                 common += popcount(words[k] & mask_words[base + k])
-            work += word_count
+            work += len(words)
             if common > 0:
-                for k in range(word_count):
+                for k in range(len(words)):
                     words[k] &= mask_words[base + k]
                 left = common
+    return left, work
 
-    for k in range(word_count):
+
+@inner_kernel
+def _score_values(words, score, gain, masks, offset, mask_words):
+    """Score the values of ``words``: each by what the masks that accept it pull together; the work."""
+    work = np.int64(0)
+    for k in range(len(words)):
         if words[k]:
-            for v in range(k << 6, min(size, (k + 1) << 6)):
+            for v in range(k << 6, min(len(score), (k + 1) << 6)):
                 score[v] = 0.0
-    for j in range(relevant):
-        p = heavy[j]
-        base = mask_offset[first_mask + p]
+    for p in masks:
+        base = offset[p]
         g = gain[p]
-        for k in range(word_count):
+        for k in range(len(words)):
             word = words[k] & mask_words[base + k]
             work += 1
             while word:
                 score[(k << 6) + lowest_bit(word)] += g
                 work += 1
                 word &= word - np.uint64(1)
+    return work
 
-    # Ties go to the first value after a random place: a plateau is walked rather than sat on.
-    turn = _random(state, word_count)
-    best, best_score = np.int64(row[a]), -1.0
-    for kk in range(word_count):
+
+@inner_kernel
+def _first_best(words, score, turn):
+    """The value of greatest score, the first from word ``turn`` on among equal ones."""
+    best, best_score = np.int64(-1), -1.0
+    for kk in range(len(words)):
         k = kk + turn
-        if k >= word_count:
-            k -= word_count
+        if k >= len(words):
+            k -= len(words)
         word = words[k]
         while word:
             v = (k << 6) + lowest_bit(word)
             if score[v] > best_score:
                 best, best_score = v, score[v]
             word &= word - np.uint64(1)
-    return best, work + left
+    return best
+
+
+@inlined
+def _best_value(queries, state, a, factor):
+    """The value of attribute ``a`` with the greatest score, and the work done."""
+    # A term is looked up in three places, which takes as long as a few operations on whole words.
+    work = 2 * (queries.term_first[a + 1] - queries.term_first[a]) + queries.mask_first[a + 1] - queries.mask_first[a]
+    best = np.int64(state.row[a])
+    relevant = _sum_gains(queries, state, a, factor)
+    if relevant:
+        size, offset = queries.sizes[a], queries.mask_offset[queries.mask_first[a] :]
+        words, masks, mask_words = state.words[: (size + 63) >> 6], state.heavy[:relevant], queries.mask_words
+        left, spent = _filter_values(words, size, state.gain, masks, offset, mask_words)
+        work += left + spent + _score_values(words, state.score[:size], state.gain, masks, offset, mask_words)
+        # Ties go to the first value after a random place: a plateau is walked rather than sat on.
+        best = _first_best(words, state.score, _random(state.counters, len(words)))
+    return best, work
+
+
+@inlined
+def _move(queries, state, a, value):
+    """Give attribute ``a`` another value, and keep the row if it is the heaviest."""
+    row, misses, counters = state.row, state.misses, state.counters
+    mask_offset, mask_words = queries.mask_offset, queries.mask_words
+    before = counters[CURRENT]
+    for i in range(queries.term_first[a], queries.term_first[a + 1]):
+        q = queries.term_query[i]
+        offset = mask_offset[queries.term_mask[i]]
+        was = has_bit(mask_words[offset + (row[a] >> 6)], row[a])
+        is_ = has_bit(mask_words[offset + (value >> 6)], value)
+        if was and not is_:
+            if misses[q] == 0:
+                counters[CURRENT] -= queries.weights[q]
+            misses[q] += 1
+        elif is_ and not was:
+            misses[q] -= 1
+            if misses[q] == 0:
+                counters[CURRENT] += queries.weights[q]
+    row[a] = value
+    if counters[CURRENT] != before:
+        counters[CHANGED] = 1
+    if counters[CURRENT] > counters[BEST]:
+        counters[BEST] = counters[CURRENT]
+        state.best_row[:] = row
+
+
+@inner_kernel
+def _factors(step, factor):
+    """Fill ``factor`` with what a query counts for that misses 0, 1, 2, … terms in this sweep; how many matter."""
+    beta = HARD
+    if step < ANNEALED_SWEEPS:
+        beta = SOFTEST * (HARDEST / SOFTEST) ** (step / (ANNEALED_SWEEPS - 1))
+    for count in range(len(factor)):
+        factor[count] = np.exp(-beta * count)
+        if factor[count] <= NEGLIGIBLE * NEGLIGIBLE:
+            return count
+    return len(factor)
 
 
 @kernel
-def ascend(
-    sizes,
-    weights,
-    mask_first,
-    term_first,
-    term_query,
-    term_mask,
-    mask_offset,
-    mask_words,
-    row,
-    misses,
-    best_row,
-    order,
-    gain,
-    heavy,
-    words,
-    score,
-    state,
-    work_limit,
-):
+def ascend(queries, state, work_limit):
     """Run the search from where ``state`` left it until ``work_limit`` is spent; returns the work done."""
+    row, order, counters = state.row, state.order, state.counters
     m = len(row)
     work = np.int64(0)
     factor = np.empty(64, np.float64)
     while work < work_limit:
-        if state[STEP] < 0:
-            _begin_run(sizes, row, best_row, order, state)
-            count_misses(weights, term_first, term_query, term_mask, mask_offset, mask_words, row, misses, state)
-            work += len(term_query) + m
-        step = state[STEP]
-        beta = HARD
-        if step < ANNEALED_SWEEPS:
-            beta = SOFTEST * (HARDEST / SOFTEST) ** (step / (ANNEALED_SWEEPS - 1))
-        levels = 0
-        while levels < len(factor) and np.exp(-beta * levels) > NEGLIGIBLE * NEGLIGIBLE:
-            factor[levels] = np.exp(-beta * levels)
-            levels += 1
-        if state[POSITION] == 0:
+        if counters[STEP] < 0:
+            _begin_run(queries, state)
+            work += len(queries.term_query) + m
+        step = counters[STEP]
+        count = _factors(step, factor)
+        if counters[POSITION] == 0:
             for i in range(m - 1, 0, -1):
-                j = _random(state, i + 1)
+                j = _random(counters, i + 1)
                 order[i], order[j] = order[j], order[i]
-        while state[POSITION] < m and work < work_limit:
-            a = order[state[POSITION]]
-            state[POSITION] += 1
-            value, spent = _best_value(
-                a,
-                sizes,
-                weights,
-                mask_first,
-                term_first,
-                term_query,
-                term_mask,
-                mask_offset,
-                mask_words,
-                row,
-                misses,
-                factor[:levels],
-                gain,
-                heavy,
-                words,
-                score,
-                state,
-            )
+        while counters[POSITION] < m and work < work_limit:
+            a = order[counters[POSITION]]
+            counters[POSITION] += 1
+            value, spent = _best_value(queries, state, a, factor[:count])
             work += spent + 1
-            if value == row[a]:
-                continue
-            before = state[CURRENT]
-            work += term_first[a + 1] - term_first[a]
-            for i in range(term_first[a], term_first[a + 1]):
-                q = term_query[i]
-                was = _accepts(mask_offset, mask_words, term_mask[i], row[a])
-                is_ = _accepts(mask_offset, mask_words, term_mask[i], value)
-                if was and not is_:
-                    if misses[q] == 0:
-                        state[CURRENT] -= weights[q]
-                    misses[q] += 1
-                elif is_ and not was:
-                    misses[q] -= 1
-                    if misses[q] == 0:
-                        state[CURRENT] += weights[q]
-            row[a] = value
-            if state[CURRENT] != before:
-                state[CHANGED] = 1
-            if state[CURRENT] > state[BEST]:
-                state[BEST] = state[CURRENT]
-                best_row[:] = row
-        if state[POSITION] == m:
-            state[POSITION] = 0
-            if step >= ANNEALED_SWEEPS and (state[CHANGED] == 0 or step >= ANNEALED_SWEEPS + HARD_SWEEPS):
-                state[STEP] = -1
+            if value != row[a]:
+                work += queries.term_first[a + 1] - queries.term_first[a]
+                _move(queries, state, a, value)
+        if counters[POSITION] == m:
+            counters[POSITION] = 0
+            if step >= ANNEALED_SWEEPS and (counters[CHANGED] == 0 or step >= ANNEALED_SWEEPS + HARD_SWEEPS):
+                counters[STEP] = -1
             else:
-                state[STEP] += 1
-            state[CHANGED] = 0
+                counters[STEP] += 1
+            counters[CHANGED] = 0
     return work

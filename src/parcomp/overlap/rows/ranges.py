@@ -17,7 +17,7 @@ from parcomp.errors import SizeError
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.masks._kernels import row_ends, row_popcounts
 from parcomp.overlap.masks.rebuild import MaskBlocks
-from parcomp.overlap.rows._range_kernels import sweep_rectangles
+from parcomp.overlap.rows._range_kernels import Rectangles, sweep_rectangles
 
 __all__ = ["heaviest_point", "interval_ends", "sweep"]
 
@@ -47,7 +47,8 @@ def heaviest_point(low: Integers, high: Integers, weights: Integers) -> tuple[in
     second, bottom, top = _compress(low[:, 1], high[:, 1])
     opening = np.argsort(begin, kind="stable")
     closing = np.argsort(end, kind="stable")
-    weight, x, y = sweep_rectangles(opening, closing, begin, end, bottom, top, weights, len(first), len(second))
+    rectangles = Rectangles(opening, closing, begin, end, bottom, top, weights)
+    weight, x, y = sweep_rectangles(rectangles, len(first), len(second))
     return int(weight), np.array([first[x], second[y]], np.int64)
 
 

@@ -33,45 +33,38 @@ class RowSearch(Search):
         mask_first = np.searchsorted(compiled.mask_attribute, np.arange(m + 1))
         widest = int(compiled.sizes.max(initial=1))
         most_masks = int(np.diff(mask_first).max(initial=1))
-        self._row, self._best_row = self.row.copy(), self.row.copy()
-        self._misses = np.zeros(compiled.query_count, np.int64)
-        self._workload = (
-            mask_first.astype(np.int64),
-            np.searchsorted(attribute[order], np.arange(m + 1)).astype(np.int64),
-            query[order].astype(np.int64),
-            compiled.term[order].astype(np.int64),
-            compiled.mask_offset,
-            compiled.mask_words,
+        self._queries = kernels.RowQueries(
+            sizes=compiled.sizes,
+            weights=compiled.weights,
+            mask_first=mask_first.astype(np.int64),
+            term_first=np.searchsorted(attribute[order], np.arange(m + 1)).astype(np.int64),
+            term_query=query[order].astype(np.int64),
+            term_mask=compiled.term[order].astype(np.int64),
+            mask_offset=compiled.mask_offset,
+            mask_words=compiled.mask_words,
         )
-        self._scratch = (
-            np.arange(m),
-            np.zeros(most_masks),
-            np.zeros(most_masks, np.int64),
-            np.zeros((widest + 63) >> 6, np.uint64),
-            np.zeros(widest),
+        self._state = kernels.RowState(
+            row=self.row.copy(),
+            misses=np.zeros(compiled.query_count, np.int64),
+            best_row=self.row.copy(),
+            order=np.arange(m),
+            counters=np.zeros(kernels.COUNTERS, np.int64),
+            gain=np.zeros(most_masks),
+            heavy=np.zeros(most_masks, np.int64),
+            words=np.zeros((widest + 63) >> 6, np.uint64),
+            score=np.zeros(widest),
         )
-        self._state = np.zeros(kernels.STATE_SIZE, np.int64)
-        self._state[kernels.RANDOM] = (2 * seed + 1) * 0x2545F4914F6CDD1D % 2**63
-        kernels.count_misses(compiled.weights, *self._workload[1:], self._row, self._misses, self._state)
-        self._state[kernels.BEST] = self._state[kernels.CURRENT]
+        self._state.counters[kernels.RANDOM] = (2 * seed + 1) * 0x2545F4914F6CDD1D % 2**63
+        kernels.count_misses(self._queries, self._state)
+        self._state.counters[kernels.BEST] = self._state.counters[kernels.CURRENT]
 
     def course(self) -> Slices[None]:
         """Climb from row to row, without an end."""
         while len(self.compiled.term):
             work = self.left
-            kernels.ascend(
-                self.compiled.sizes,
-                self.compiled.weights,
-                *self._workload,
-                self._row,
-                self._misses,
-                self._best_row,
-                *self._scratch,
-                self._state,
-                work,
-            )
-            if self._state[kernels.BEST] > self.lower:
-                self.lower, self.row = int(self._state[kernels.BEST]), self._best_row.copy()
+            kernels.ascend(self._queries, self._state, work)
+            if (best := int(self._state.counters[kernels.BEST])) > self.lower:
+                self.lower, self.row = best, self._state.best_row.copy()
             yield work
 
 

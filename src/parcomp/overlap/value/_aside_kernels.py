@@ -26,36 +26,10 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import inner_kernel
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._branching_kernels import enforce
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value._level_kernels import drop_slots, index_slots, keep_slots, simplify
-from parcomp.overlap.value.layout import (
-    BITS_END,
-    BORN,
-    BRANCH,
-    COMMITTED,
-    COMPLETE,
-    DEMANDED,
-    DUE,
-    FORCED,
-    KEPT_BITS,
-    KEPT_COUNT,
-    KEPT_SLOT_AT,
-    KEPT_SLOTS,
-    KEPT_STRIDE,
-    KEPT_VALUES,
-    NOT_COUNTED,
-    OUT,
-    OWN_BITS,
-    OWN_SLOTS,
-    OWN_VALUES,
-    QUERIES,
-    QUERY_AT,
-    QUERY_END,
-    SLOT_BASE,
-    SLOT_END,
-    VALUE_END,
-)
 
 __all__ = ["any_aside", "bring_back", "due_back", "set_some_aside", "work_of_return"]
 
@@ -74,8 +48,8 @@ _PASSES = 6
 @inner_kernel
 def any_aside(levels, level):
     """Whether the level leaves an attribute out."""
-    for a in range(levels.count.shape[1]):
-        if levels.aside[level, a, OUT]:
+    for a in range(levels.live.shape[1]):
+        if levels.aside[level, a, layout.OUT]:
             return True
     return False
 
@@ -84,9 +58,13 @@ def any_aside(levels, level):
 def work_of_return(levels, level):
     """What bringing back the attribute that takes least takes; 0 if none is set aside."""
     least = np.int64(0)
-    for a in range(levels.count.shape[1]):
-        if levels.aside[level, a, OUT]:
-            work = _PASSES * levels.aside[level, a, KEPT_COUNT] * (1 + (levels.aside[level, a, KEPT_SLOTS] >> 3))
+    for a in range(levels.live.shape[1]):
+        if levels.aside[level, a, layout.OUT]:
+            work = (
+                _PASSES
+                * levels.aside[level, a, layout.KEPT_COUNT]
+                * (1 + (levels.aside[level, a, layout.KEPT_SLOTS] >> 3))
+            )
             if least == 0 or work < least:
                 least = work
     return least
@@ -95,7 +73,7 @@ def work_of_return(levels, level):
 @inner_kernel
 def due_back(levels, level, work):
     """Whether an attribute is to be brought back before the level is branched on, at this state of the work counter."""
-    if levels.head[level, QUERIES] > 0 and work < levels.head[level, DUE]:
+    if levels.head[level, layout.QUERIES] > 0 and work < levels.head[level, layout.DUE]:
         return False
     return any_aside(levels, level)
 
@@ -106,21 +84,21 @@ def _set_aside(levels, level, a, scratch):
     aside = levels.aside[level, a]
     slot_at = levels.slot_at[level, a]
     slots = levels.slots[level, a]
-    base = levels.head[level, SLOT_BASE]
-    at = levels.head[level, QUERY_AT]
-    scratch.slot_flag[: levels.head[level, SLOT_END] - base] = 0
+    base = levels.head[level, layout.SLOT_BASE]
+    at = levels.head[level, layout.QUERY_AT]
+    scratch.slot_flag[: levels.head[level, layout.SLOT_END] - base] = 0
     scratch.slot_flag[slot_at - base : slot_at - base + slots] = 1
-    aside[OUT] = 1
-    if aside[KEPT_COUNT] == 0:
-        aside[KEPT_COUNT] = levels.count[level, a]
-        aside[KEPT_STRIDE] = levels.stride[level, a]
-        aside[KEPT_BITS] = levels.bits_at[level, a]
-        aside[KEPT_VALUES] = levels.value_at[level, a]
-        aside[KEPT_SLOTS] = slots
-        aside[KEPT_SLOT_AT] = slot_at
+    aside[layout.OUT] = 1
+    if aside[layout.KEPT_COUNT] == 0:
+        aside[layout.KEPT_COUNT] = levels.live[level, a]
+        aside[layout.KEPT_STRIDE] = levels.stride[level, a]
+        aside[layout.KEPT_BITS] = levels.bits_at[level, a]
+        aside[layout.KEPT_VALUES] = levels.value_at[level, a]
+        aside[layout.KEPT_SLOTS] = slots
+        aside[layout.KEPT_SLOT_AT] = slot_at
         for s in range(slot_at, slot_at + slots):
             levels.slot_query[s] = levels.query[at + levels.slot_query[s]]
-    levels.count[level, a] = 0
+    levels.live[level, a] = 0
     levels.slots[level, a] = 0
     return drop_slots(levels, level, scratch)
 
@@ -131,12 +109,12 @@ def set_some_aside(levels, level, scratch, shift, unit, work):
 
     Expects multipliers that were scored.  ``work`` is the state of the work counter.
     """
-    attributes = levels.count.shape[1]
+    attributes = levels.live.shape[1]
     size = np.zeros(attributes, np.int64)
     loss = np.zeros(attributes)
     whole = np.int64(_OVERHEAD)
     for a in range(attributes):
-        n = levels.count[level, a]
+        n = levels.live[level, a]
         if n == 0:
             continue
         size[a] = n * (1 + (levels.slots[level, a] >> 3))
@@ -152,7 +130,7 @@ def set_some_aside(levels, level, scratch, shift, unit, work):
     taken = 0
     for i in range(attributes):
         a = order[i]
-        if size[a] < _OVERHEAD or a == levels.head[level, BRANCH]:
+        if size[a] < _OVERHEAD or a == levels.head[level, layout.BRANCH]:
             break
         cost -= size[a]
         lost += loss[a]
@@ -164,8 +142,8 @@ def set_some_aside(levels, level, scratch, shift, unit, work):
     for i in range(taken):
         spent += 1 + _set_aside(levels, level, order[i], scratch)
     if taken:
-        age = work - levels.head[level, BORN]
-        levels.head[level, DUE] = work + max(age, work_of_return(levels, level))
+        age = work - levels.head[level, layout.BORN]
+        levels.head[level, layout.DUE] = work + max(age, work_of_return(levels, level))
     return spent
 
 
@@ -173,14 +151,14 @@ def set_some_aside(levels, level, scratch, shift, unit, work):
 def _make_room(levels, level, a):
     """Give an attribute that comes back a place behind the level's region, the same each time."""
     aside = levels.aside[level, a]
-    if aside[OWN_BITS] < 0:
+    if aside[layout.OWN_BITS] < 0:
         head = levels.head[level]
-        aside[OWN_BITS] = head[BITS_END]
-        aside[OWN_VALUES] = head[VALUE_END]
-        aside[OWN_SLOTS] = head[SLOT_END]
-        head[BITS_END] += aside[KEPT_COUNT] * ((aside[KEPT_SLOTS] + 7) >> 3)
-        head[VALUE_END] += aside[KEPT_COUNT]
-        head[SLOT_END] += aside[KEPT_SLOTS]
+        aside[layout.OWN_BITS] = head[layout.BITS_END]
+        aside[layout.OWN_VALUES] = head[layout.VALUE_END]
+        aside[layout.OWN_SLOTS] = head[layout.SLOT_END]
+        head[layout.BITS_END] += aside[layout.KEPT_COUNT] * ((aside[layout.KEPT_SLOTS] + 7) >> 3)
+        head[layout.VALUE_END] += aside[layout.KEPT_COUNT]
+        head[layout.SLOT_END] += aside[layout.KEPT_SLOTS]
 
 
 @inner_kernel
@@ -191,30 +169,30 @@ def _restore_slots(levels, level, a, scratch, shift, weights):
     """
     aside = levels.aside[level, a]
     head = levels.head[level]
-    at = head[QUERY_AT]
+    at = head[layout.QUERY_AT]
     number = np.full(len(weights), -1, np.int64)
-    for q in range(head[QUERIES]):
+    for q in range(head[layout.QUERIES]):
         number[levels.query[at + q]] = q
-    for k in range(aside[KEPT_SLOTS]):
-        source = aside[KEPT_SLOT_AT] + k
-        target = aside[OWN_SLOTS] + k
+    for k in range(aside[layout.KEPT_SLOTS]):
+        source = aside[layout.KEPT_SLOT_AT] + k
+        target = aside[layout.OWN_SLOTS] + k
         q = levels.slot_query[source]
         levels.slot_term[target] = levels.slot_term[source]
         levels.multiplier[target] = 0
-        scratch.slot_flag[target - head[SLOT_BASE]] = levels.counted[level, q] == NOT_COUNTED
-        if levels.counted[level, q] == NOT_COUNTED:
+        scratch.slot_flag[target - head[layout.SLOT_BASE]] = levels.counted[level, q] == layout.NOT_COUNTED
+        if levels.counted[level, q] == layout.NOT_COUNTED:
             continue
         if number[q] < 0:
-            number[q] = head[QUERIES]
-            levels.query[at + head[QUERIES]] = q
-            levels.weight[at + head[QUERIES]] = weights[q]
+            number[q] = head[layout.QUERIES]
+            levels.query[at + head[layout.QUERIES]] = q
+            levels.weight[at + head[layout.QUERIES]] = weights[q]
             levels.multiplier[target] = weights[q] << shift
-            head[COMMITTED] -= weights[q]
-            head[QUERIES] += 1
+            head[layout.COMMITTED] -= weights[q]
+            head[layout.QUERIES] += 1
         levels.slot_query[target] = number[q]
-        if levels.counted[level, q] == DEMANDED:
-            scratch.query_flag[number[q]] = FORCED
-    head[QUERY_END] = max(head[QUERY_END], at + head[QUERIES] + 1)
+        if levels.counted[level, q] == layout.DEMANDED:
+            scratch.query_flag[number[q]] = layout.FORCED
+    head[layout.QUERY_END] = max(head[layout.QUERY_END], at + head[layout.QUERIES] + 1)
 
 
 @inner_kernel
@@ -222,27 +200,29 @@ def _bring_back(levels, level, a, scratch, shift, weights):
     """Bring one attribute back with the slots of queries still counted; the work done, negative if it has no value."""
     aside = levels.aside[level, a]
     _make_room(levels, level, a)
-    n = aside[KEPT_COUNT]
-    for g in range((aside[KEPT_SLOTS] + 7) >> 3):
-        source = aside[KEPT_BITS] + g * aside[KEPT_STRIDE]
-        target = aside[OWN_BITS] + g * n
+    n = aside[layout.KEPT_COUNT]
+    for g in range((aside[layout.KEPT_SLOTS] + 7) >> 3):
+        source = aside[layout.KEPT_BITS] + g * aside[layout.KEPT_STRIDE]
+        target = aside[layout.OWN_BITS] + g * n
         levels.bits[target : target + n] = levels.bits[source : source + n]
-    levels.value[aside[OWN_VALUES] : aside[OWN_VALUES] + n] = levels.value[aside[KEPT_VALUES] : aside[KEPT_VALUES] + n]
-    levels.score[aside[OWN_VALUES] : aside[OWN_VALUES] + n] = 0
+    levels.value[aside[layout.OWN_VALUES] : aside[layout.OWN_VALUES] + n] = levels.value[
+        aside[layout.KEPT_VALUES] : aside[layout.KEPT_VALUES] + n
+    ]
+    levels.score[aside[layout.OWN_VALUES] : aside[layout.OWN_VALUES] + n] = 0
     _restore_slots(levels, level, a, scratch, shift, weights)
-    aside[OUT] = 0
-    levels.count[level, a] = n
+    aside[layout.OUT] = 0
+    levels.live[level, a] = n
     levels.stride[level, a] = n
-    levels.bits_at[level, a] = aside[OWN_BITS]
-    levels.value_at[level, a] = aside[OWN_VALUES]
-    levels.slot_at[level, a] = aside[OWN_SLOTS]
-    levels.slots[level, a] = aside[KEPT_SLOTS]
-    levels.sifted[level, a] = aside[KEPT_SLOTS] + 1
+    levels.bits_at[level, a] = aside[layout.OWN_BITS]
+    levels.value_at[level, a] = aside[layout.OWN_VALUES]
+    levels.slot_at[level, a] = aside[layout.OWN_SLOTS]
+    levels.slots[level, a] = aside[layout.KEPT_SLOTS]
+    levels.sifted[level, a] = aside[layout.KEPT_SLOTS] + 1
     keep_slots(levels, level, a, scratch.slot_flag)
-    work = 2 * n * (1 + (aside[KEPT_SLOTS] >> 3))
+    work = 2 * n * (1 + (aside[layout.KEPT_SLOTS] >> 3))
     if levels.slots[level, a] == 0:
-        levels.row[level, a] = levels.value[aside[OWN_VALUES]]
-        levels.count[level, a] = 0
+        levels.row[level, a] = levels.value[aside[layout.OWN_VALUES]]
+        levels.live[level, a] = 0
     index_slots(levels, level)
     return work if enforce(levels, level, scratch) else -work
 
@@ -254,13 +234,13 @@ def bring_back(levels, level, scratch, shift, weights):
     With no query left, what is missing decides, so nothing is set aside again at this level.
     """
     work = np.int64(0)
-    if levels.head[level, QUERIES] == 0:
-        levels.head[level, COMPLETE] = 1
+    if levels.head[level, layout.QUERIES] == 0:
+        levels.head[level, layout.COMPLETE] = 1
     while True:
         best = -1
-        for a in range(levels.count.shape[1]):
-            if levels.aside[level, a, OUT] and (
-                best < 0 or levels.aside[level, a, KEPT_COUNT] < levels.aside[level, best, KEPT_COUNT]
+        for a in range(levels.live.shape[1]):
+            if levels.aside[level, a, layout.OUT] and (
+                best < 0 or levels.aside[level, a, layout.KEPT_COUNT] < levels.aside[level, best, layout.KEPT_COUNT]
             ):
                 best = a
         if best < 0:
@@ -274,6 +254,6 @@ def bring_back(levels, level, scratch, shift, weights):
         work += spent
         if dropped:
             work += simplify(levels, level, scratch)
-        if not levels.head[level, COMPLETE]:
+        if not levels.head[level, layout.COMPLETE]:
             break
     return True, work

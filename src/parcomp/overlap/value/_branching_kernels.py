@@ -14,20 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import inner_kernel
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._level_kernels import copy_level, keep_values, simplify
-from parcomp.overlap.value._splitting_kernels import load_point, pick_pool, pool_bits, smooth_rounds
-from parcomp.overlap.value.layout import (
-    COMMITTED,
-    DEAD,
-    DEMANDED,
-    FORCED,
-    POOL,
-    POOLED,
-    QUERIES,
-    QUERY_AT,
-    SLOT_BASE,
-    WHOLE,
-)
+from parcomp.overlap.value._splitting_kernels import load_point, pick_pools, pool_bits, smooth_rounds
 
 __all__ = ["choose_branch", "enforce", "work_of_trying"]
 
@@ -41,45 +30,45 @@ def enforce(levels, level, scratch):
     Clears the flags of forced queries.
     """
     fits = True
-    for a in range(levels.count.shape[1]):
-        if levels.count[level, a] == 0:
+    for a in range(levels.live.shape[1]):
+        if levels.live[level, a] == 0:
             continue
         slot_at = levels.slot_at[level, a]
         for k in range(levels.slots[level, a]):
-            if scratch.query_flag[levels.slot_query[slot_at + k]] == FORCED:
+            if scratch.query_flag[levels.slot_query[slot_at + k]] == layout.FORCED:
                 at = levels.bits_at[level, a] + (k >> 3) * levels.stride[level, a]
                 shift = np.uint8(k & 7)
                 size = 0
-                for j in range(levels.count[level, a]):
+                for j in range(levels.live[level, a]):
                     scratch.kept[size] = j
                     size += np.int64((levels.bits[at + j] >> shift) & np.uint8(1))
-                if size < levels.count[level, a]:
+                if size < levels.live[level, a]:
                     keep_values(levels, level, a, scratch.kept, size)
                 if size == 0:
                     fits = False
-    for q in range(levels.head[level, QUERIES]):
-        if scratch.query_flag[q] == FORCED:
+    for q in range(levels.head[level, layout.QUERIES]):
+        if scratch.query_flag[q] == layout.FORCED:
             scratch.query_flag[q] = 0
-            levels.counted[level, levels.query[levels.head[level, QUERY_AT] + q]] = DEMANDED
+            levels.counted[level, levels.query[levels.head[level, layout.QUERY_AT] + q]] = layout.DEMANDED
     return fits
 
 
 @inner_kernel
-def _probe(levels, level, scratch, shift, hot, cold):
+def _probe(levels, level, scratch, shift, task):
     """An estimate of the bound of a level of pooled values after a few float rounds, and the work done."""
-    for a in range(levels.count.shape[1]):
-        n = levels.count[level, a]
+    for a in range(levels.live.shape[1]):
+        n = levels.live[level, a]
         if n:
             scratch.pooled[a] = n
             for j in range(n):
                 scratch.pool[a, j] = j
     work = simplify(levels, level, scratch)
-    if levels.head[level, QUERIES] == 0:
-        return np.float64(levels.head[level, COMMITTED]), work
+    if levels.head[level, layout.QUERIES] == 0:
+        return np.float64(levels.head[level, layout.COMMITTED]), work
     pool_bits(levels, level, scratch)
     load_point(levels, level, scratch, shift)
-    bound, _, spent = smooth_rounds(levels, level, scratch, _PROBE_ROUNDS, hot, cold, 1.0, np.float32(-1.0))
-    return np.float64(bound) + levels.head[level, COMMITTED], work + spent
+    bound, _, spent = smooth_rounds(levels, level, scratch, _PROBE_ROUNDS, task.hot, task.cold, 1.0, np.float32(-1.0))
+    return np.float64(bound) + levels.head[level, layout.COMMITTED], work + spent
 
 
 @inner_kernel
@@ -106,14 +95,14 @@ def _rank_queries(levels, level, scratch, shift, cold):
     The fractional row weighs pooled values by a soft maximum.  A query it accepts with shares p_a counts by w · min
     p_a, which not counting it can save at most, times Σ (1 - p_a), which grows with what satisfying it costs.
     """
-    base = levels.head[level, SLOT_BASE]
-    queries = levels.head[level, QUERIES]
+    base = levels.head[level, layout.SLOT_BASE]
+    queries = levels.head[level, layout.QUERIES]
     least = np.ones(queries)
     missed = np.zeros(queries)
     scale = 1.0 / (cold * (np.int64(1) << shift))
-    share = np.empty(POOL)
-    for a in range(levels.count.shape[1]):
-        if levels.count[level, a] == 0:
+    share = np.empty(layout.POOL)
+    for a in range(levels.live.shape[1]):
+        if levels.live[level, a] == 0:
             continue
         size = scratch.pooled[a]
         top = scratch.pool_score[a, 0]
@@ -131,7 +120,7 @@ def _rank_queries(levels, level, scratch, shift, cold):
             q = levels.slot_query[s]
             least[q] = min(least[q], p)
             missed[q] += 1.0 - p
-    at = levels.head[level, QUERY_AT]
+    at = levels.head[level, layout.QUERY_AT]
     rank = np.empty(queries)
     for q in range(queries):
         rank[q] = least[q] * missed[q] * levels.weight[at + q]
@@ -139,12 +128,12 @@ def _rank_queries(levels, level, scratch, shift, cold):
 
 
 @inner_kernel
-def _value_rate(levels, level, a, scratch, shift, hot, cold, unit, whole):
+def _value_rate(levels, level, a, scratch, shift, task, whole):
     """The growth rate of branching on attribute ``a``, from trying its two best values, and the work done.
 
     Every other value is taken to lower the bound by its score's distance from the best and, on top, what trying gained.
     """
-    n = levels.count[level, a]
+    n = levels.live[level, a]
     at = levels.value_at[level, a]
     scale = 1.0 / (np.int64(1) << shift)
     score = levels.score[at : at + n].copy()
@@ -153,76 +142,76 @@ def _value_rate(levels, level, a, scratch, shift, hot, cold, unit, whole):
     excess = 0.0
     work = np.int64(0)
     for _ in range(tries):
-        copy_level(levels, level, level + 1, scratch, WHOLE)
+        copy_level(levels, level, level + 1, scratch, layout.WHOLE)
         pick = score.argmax()
         score[pick] = -1
         scratch.kept[0] = pick
         keep_values(levels, level + 1, a, scratch.kept, 1)
-        bound, spent = _probe(levels, level + 1, scratch, shift, hot, cold)
+        bound, spent = _probe(levels, level + 1, scratch, shift, task)
         work += spent
         excess += whole - bound - (top - levels.score[at + pick]) * scale
     drops = np.empty(n)
     for j in range(n):
         drops[j] = excess / tries + (top - levels.score[at + j]) * scale
-    return _growth(drops, n, unit), work
+    return _growth(drops, n, task.unit), work
 
 
 @inner_kernel
-def _query_rate(levels, level, q, scratch, shift, hot, cold, unit, whole):
+def _query_rate(levels, level, q, scratch, shift, task, whole):
     """The growth rate of branching on whether query ``q`` is satisfied, and the work done."""
     drops = np.empty(2)
     work = np.int64(0)
-    copy_level(levels, level, level + 1, scratch, WHOLE)
-    scratch.query_flag[q] = FORCED
+    copy_level(levels, level, level + 1, scratch, layout.WHOLE)
+    scratch.query_flag[q] = layout.FORCED
     if enforce(levels, level + 1, scratch):
-        bound, work = _probe(levels, level + 1, scratch, shift, hot, cold)
+        bound, work = _probe(levels, level + 1, scratch, shift, task)
         drops[0] = whole - bound
     else:
         drops[0] = whole
-    copy_level(levels, level, level + 1, scratch, WHOLE)
-    scratch.query_flag[q] = DEAD
-    bound, spent = _probe(levels, level + 1, scratch, shift, hot, cold)
+    copy_level(levels, level, level + 1, scratch, layout.WHOLE)
+    scratch.query_flag[q] = layout.DEAD
+    bound, spent = _probe(levels, level + 1, scratch, shift, task)
     drops[1] = whole - bound
-    return _growth(drops, 2, unit), work + spent
+    return _growth(drops, 2, task.unit), work + spent
 
 
 @inner_kernel
 def work_of_trying(levels, level):
     """About what trying one attribute and one query takes: four probes."""
     work = np.int64(1)
-    for a in range(levels.count.shape[1]):
-        work += levels.slots[level, a] * (5 + (min(levels.count[level, a], POOL) >> 2))
+    for a in range(levels.live.shape[1]):
+        work += levels.slots[level, a] * (5 + (min(levels.live[level, a], layout.POOL) >> 2))
     return 4 * _PROBE_ROUNDS * work
 
 
 @inner_kernel
-def choose_branch(levels, level, scratch, shift, hot, cold, unit, tries):
+def choose_branch(levels, level, scratch, shift, task, tries):
     """Choose among up to ``tries`` small attributes and as many queries; with no tries the smallest attribute.
 
     Returns (attribute, -1) or (-1, query), and the work done.  Overwrites the two levels above.
     """
-    sizes = levels.count[level].copy()
+    sizes = levels.live[level].copy()
     for a in range(len(sizes)):
         if sizes[a] == 0:
             sizes[a] = np.int64(1) << 40
     smallest = np.argmin(sizes)
     if tries == 0:
         return smallest, -1, np.int64(0)
-    pick_pool(levels, level, scratch)
+    pick_pools(levels, level, scratch, 0, levels.live.shape[1])
     pool_bits(levels, level, scratch)
-    rank = _rank_queries(levels, level, scratch, shift, cold)
-    copy_level(levels, level, level + 1, scratch, POOLED)
-    copy_level(levels, level + 1, level + 2, scratch, WHOLE)
-    whole, work = _probe(levels, level + 2, scratch, shift, hot, cold)
+    rank = _rank_queries(levels, level, scratch, shift, task.cold)
+    copy_level(levels, level, level + 1, scratch, layout.POOLED)
+    copy_level(levels, level + 1, level + 2, scratch, layout.WHOLE)
+    whole, work = _probe(levels, level + 2, scratch, shift, task)
     best_rate = np.inf
     attribute = smallest
     query = -1
     for _ in range(min(tries, len(sizes))):
         a = np.argmin(sizes)
-        if sizes[a] > POOL:
+        if sizes[a] > layout.POOL:
             break
         sizes[a] = np.int64(1) << 40
-        rate, spent = _value_rate(levels, level + 1, a, scratch, shift, hot, cold, unit, whole)
+        rate, spent = _value_rate(levels, level + 1, a, scratch, shift, task, whole)
         work += spent
         if rate < best_rate:
             best_rate = rate
@@ -230,7 +219,7 @@ def choose_branch(levels, level, scratch, shift, hot, cold, unit, tries):
     for _ in range(min(tries, len(rank))):
         q = np.argmax(rank)
         rank[q] = -1.0
-        rate, spent = _query_rate(levels, level + 1, q, scratch, shift, hot, cold, unit, whole)
+        rate, spent = _query_rate(levels, level + 1, q, scratch, shift, task, whole)
         work += spent
         if rate < best_rate:
             best_rate = rate

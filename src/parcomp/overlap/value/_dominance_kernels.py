@@ -7,9 +7,8 @@ here need not be so in the level above, and the rule goes beyond the reduction o
 large: of random sets on 10^6 values, 400,000 are maximal as seen by 50 queries, 1,500 as seen by 25, and one as seen by
 10.
 
-Keeping a dominated value is harmless, so dominators are looked for only among a *front* of kept values with most ones.
-``front[b, k]`` is a set of 256 bits; bit ``i`` says whether slot ``k`` accepts the value number ``256 b + i`` of the
-front.  The dominators of a value are what the columns of its slots have in common.
+Keeping a dominated value is harmless, so dominators are looked for only among a front of kept values with most ones
+(:mod:`parcomp.overlap.masks._front_kernels`): a value is the set of slots that accept it.
 """
 
 # mypy: ignore-errors
@@ -19,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.bits import lowest_bit
-from parcomp.jit import inner_kernel
+from parcomp.jit import inner_kernel, kernel
+from parcomp.overlap.masks._front_kernels import enter_front, first_container
 from parcomp.overlap.value._level_kernels import keep_values
 
 __all__ = ["drop_dominated"]
@@ -93,27 +93,14 @@ def _fill_front(bits, order, front, seen, stays):
             break
         seen[j] = True
         length = _list_slots(bits, j, accepting)
-        dominated = length == 0 and kept > 0
-        for b in range((kept + 255) >> 8):
-            i = 0
-            common = ~_NONE
-            c0, c1, c2, c3 = common, common, common, common
-            while i < length and common != _NONE:
-                k = accepting[i]
-                c0 &= front[b, k, 0]
-                c1 &= front[b, k, 1]
-                c2 &= front[b, k, 2]
-                c3 &= front[b, k, 3]
-                common = c0 | c1 | c2 | c3
-                i += 1
-            work += i
-            if length and common != _NONE:
-                dominated = True
-                break
+        dominated = kept > 0
+        if length:
+            container, spent = first_container(front, accepting[:length], kept, np.int64(1) << 62)
+            dominated = container >= 0
+            work += spent
         if not dominated:
             stays[j] = True
-            for i in range(length):
-                front[kept >> 8, accepting[i], (kept >> 6) & 3] |= _ONE << np.uint64(kept & 63)
+            enter_front(front, accepting[:length], kept)
             kept += 1
     return kept, work
 
@@ -180,7 +167,7 @@ def _mark_kept(bits, n, slots, stays):
     return work
 
 
-@inner_kernel
+@kernel
 def drop_dominated(levels, level, scratch):
     """Drop dominated values of the attributes that have lost slots since this was last done; the number and the work.
 
@@ -188,9 +175,9 @@ def drop_dominated(levels, level, scratch):
     """
     dropped = np.int64(0)
     work = np.int64(0)
-    for a in range(levels.count.shape[1]):
+    for a in range(levels.live.shape[1]):
         slots = levels.slots[level, a]
-        if levels.count[level, a] < _LEAST_VALUES or slots >= levels.sifted[level, a]:
+        if levels.live[level, a] < _LEAST_VALUES or slots >= levels.sifted[level, a]:
             continue
         levels.sifted[level, a] = slots
         stride = levels.stride[level, a]
@@ -199,7 +186,7 @@ def drop_dominated(levels, level, scratch):
         bits = levels.bits[at : at + groups * stride].reshape((groups, stride))
         # With half the values gone, the rest is worth a larger front.
         while True:
-            n = levels.count[level, a]
+            n = levels.live[level, a]
             stays = np.zeros(n, np.bool_)
             work += _mark_kept(bits, n, slots, stays)
             size = 0

@@ -7,26 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import inner_kernel, kernel
-from parcomp.overlap.value.layout import (
-    BITS_END,
-    BRANCH,
-    COMMITTED,
-    COMPLETE,
-    DEAD,
-    KEPT_COUNT,
-    KEPT_SLOTS,
-    NOT_COUNTED,
-    OUT,
-    OWN_BITS,
-    POOLED,
-    QUERIES,
-    QUERY_AT,
-    QUERY_END,
-    RESTS,
-    SLOT_BASE,
-    SLOT_END,
-    VALUE_END,
-)
+from parcomp.overlap.value import layout
 
 __all__ = [
     "accepts",
@@ -42,15 +23,15 @@ __all__ = [
 
 
 @kernel
-def fill_attribute(words, offsets, masks, size, bits, bits_at, stride, begin, work_limit):
-    """Write the byte columns of an attribute: slot ``k`` accepts what mask ``masks[k]`` holds.
+def fill_attribute(words, offsets, masks, size, bits, begin, work_limit):
+    """Write the byte columns of an attribute to ``bits``: slot ``k`` accepts what mask ``masks[k]`` holds.
 
     Goes on from slot ``begin`` until the end or until ``work_limit`` is used up; where it stopped, and the work.
     """
     k = begin
     work = np.int64(0)
     while k < len(masks) and work < work_limit:
-        base = bits_at + (k >> 3) * stride
+        base = (k >> 3) * size
         shift = np.uint8(k & 7)
         word_at = offsets[masks[k]]
         for j in range(size):
@@ -64,17 +45,17 @@ def fill_attribute(words, offsets, masks, size, bits, bits_at, stride, begin, wo
 @kernel
 def index_slots(levels, level):
     """Rebuild ``first`` and ``slot_of`` from ``slot_query``."""
-    queries = levels.head[level, QUERIES]
-    at = levels.head[level, QUERY_AT]
-    base = levels.head[level, SLOT_BASE]
+    queries = levels.head[level, layout.QUERIES]
+    at = levels.head[level, layout.QUERY_AT]
+    base = levels.head[level, layout.SLOT_BASE]
     first = levels.first[at : at + queries + 1]
     first[:] = 0
-    for a in range(levels.count.shape[1]):
+    for a in range(levels.live.shape[1]):
         for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
             first[levels.slot_query[s] + 1] += 1
     for q in range(queries):
         first[q + 1] += first[q]
-    for a in range(levels.count.shape[1]):
+    for a in range(levels.live.shape[1]):
         for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
             q = levels.slot_query[s]
             levels.slot_of[base + first[q]] = s - base
@@ -87,19 +68,19 @@ def index_slots(levels, level):
 @kernel
 def copy_level(levels, source, target, scratch, extent):
     """Copy a level, or only its pooled values, right behind the region of level ``target - 1``, without gaps."""
-    pooled_only = extent == POOLED
-    bits_end = levels.head[target - 1, BITS_END]
-    value_end = levels.head[target - 1, VALUE_END]
-    slot_end = levels.head[target - 1, SLOT_END]
-    query_end = levels.head[target - 1, QUERY_END]
+    pooled_only = extent == layout.POOLED
+    bits_end = levels.head[target - 1, layout.BITS_END]
+    value_end = levels.head[target - 1, layout.VALUE_END]
+    slot_end = levels.head[target - 1, layout.SLOT_END]
+    query_end = levels.head[target - 1, layout.QUERY_END]
     slot_base = slot_end
-    for a in range(levels.count.shape[1]):
-        n = levels.count[source, a]
+    for a in range(levels.live.shape[1]):
+        n = levels.live[source, a]
         if pooled_only and n:
             n = scratch.pooled[a]
         slots = levels.slots[source, a]
         levels.row[target, a] = levels.row[source, a]
-        levels.count[target, a] = n
+        levels.live[target, a] = n
         levels.slots[target, a] = slots
         levels.stride[target, a] = n
         levels.bits_at[target, a] = bits_end
@@ -127,30 +108,25 @@ def copy_level(levels, source, target, scratch, extent):
         levels.multiplier[slot_end : slot_end + slots] = levels.multiplier[at : at + slots]
         value_end += n
         slot_end += slots
-    queries = levels.head[source, QUERIES]
-    at = levels.head[source, QUERY_AT]
+    queries = levels.head[source, layout.QUERIES]
+    at = levels.head[source, layout.QUERY_AT]
     levels.query[query_end : query_end + queries] = levels.query[at : at + queries]
     levels.weight[query_end : query_end + queries] = levels.weight[at : at + queries]
-    levels.head[target, COMMITTED] = levels.head[source, COMMITTED]
-    levels.head[target, QUERIES] = queries
-    levels.head[target, QUERY_AT] = query_end
-    levels.head[target, SLOT_BASE] = slot_base
-    levels.head[target, BITS_END] = bits_end
-    levels.head[target, VALUE_END] = value_end
-    levels.head[target, SLOT_END] = slot_end
-    levels.head[target, QUERY_END] = query_end + queries + 1
-    levels.head[target, BRANCH] = -1
-    levels.head[target, RESTS] = 0
-    levels.head[target, COMPLETE] = 0
+    head = levels.head[target]
+    head[layout.COMMITTED] = levels.head[source, layout.COMMITTED]
+    head[layout.QUERIES], head[layout.QUERY_AT], head[layout.SLOT_BASE] = queries, query_end, slot_base
+    head[layout.BITS_END], head[layout.VALUE_END], head[layout.SLOT_END] = bits_end, value_end, slot_end
+    head[layout.QUERY_END] = query_end + queries + 1
+    head[layout.BRANCH], head[layout.RESTS], head[layout.COMPLETE] = -1, 0, 0
     levels.home[target] = levels.home[source]
     levels.sifted[target] = levels.sifted[source]
     levels.counted[target] = levels.counted[source]
-    for a in range(levels.count.shape[1]):
-        if levels.aside[source, a, OUT]:
+    for a in range(levels.live.shape[1]):
+        if levels.aside[source, a, layout.OUT]:
             levels.aside[target, a] = levels.aside[source, a]
         else:
             levels.aside[target, a] = 0
-        levels.aside[target, a, OWN_BITS] = -1
+        levels.aside[target, a, layout.OWN_BITS] = -1
     index_slots(levels, target)
 
 
@@ -165,15 +141,15 @@ def keep_values(levels, level, a, kept, size):
         at = levels.bits_at[level, a] + g * levels.stride[level, a]
         for j in range(size):
             levels.bits[at + j] = levels.bits[at + kept[j]]
-    levels.count[level, a] = size
+    levels.live[level, a] = size
 
 
 @inner_kernel
 def keep_slots(levels, level, a, slot_flag):
     """Drop the flagged slots of an attribute; slots only ever move towards the front, so this works in place."""
-    n = levels.count[level, a]
+    n = levels.live[level, a]
     slot_at = levels.slot_at[level, a]
-    base = levels.head[level, SLOT_BASE]
+    base = levels.head[level, layout.SLOT_BASE]
     slots = levels.slots[level, a]
     moved = np.zeros(256, np.uint16)
     size = 0
@@ -226,16 +202,16 @@ def simplify(levels, level, scratch):
     query without slots is satisfied by every row, so its weight is committed.  An attribute without slots is settled
     by any live value.
     """
-    base = levels.head[level, SLOT_BASE]
-    query_at = levels.head[level, QUERY_AT]
-    queries = levels.head[level, QUERIES]
+    base = levels.head[level, layout.SLOT_BASE]
+    query_at = levels.head[level, layout.QUERY_AT]
+    queries = levels.head[level, layout.QUERIES]
     flag = scratch.query_flag
     drop = scratch.slot_flag
     work = np.int64(0)
     changed = False
     tracing = levels.home.shape[1] > 0
-    for a in range(levels.count.shape[1]):
-        n = levels.count[level, a]
+    for a in range(levels.live.shape[1]):
+        n = levels.live[level, a]
         slots = levels.slots[level, a]
         slot_at = levels.slot_at[level, a]
         work += n * (slots >> 5)
@@ -253,11 +229,11 @@ def simplify(levels, level, scratch):
                     changed = True
                 if not some & one:
                     q = levels.slot_query[slot_at + k]
-                    if tracing and flag[q] != DEAD:
+                    if tracing and flag[q] != layout.DEAD:
                         levels.home[level, levels.query[query_at + q]] = levels.slot_term[slot_at + k]
-                    flag[q] = DEAD
+                    flag[q] = layout.DEAD
     for q in range(queries):
-        if flag[q] == DEAD:
+        if flag[q] == layout.DEAD:
             changed = True
     if changed:
         work += drop_slots(levels, level, scratch)
@@ -270,9 +246,9 @@ def drop_slots(levels, level, scratch):
 
     The multiplier of a slot moves to the query's other slots, and a query without slots is committed.
     """
-    base = levels.head[level, SLOT_BASE]
-    query_at = levels.head[level, QUERY_AT]
-    queries = levels.head[level, QUERIES]
+    base = levels.head[level, layout.SLOT_BASE]
+    query_at = levels.head[level, layout.QUERY_AT]
+    queries = levels.head[level, layout.QUERIES]
     flag = scratch.query_flag
     drop = scratch.slot_flag
     tracing = levels.home.shape[1] > 0
@@ -285,10 +261,10 @@ def drop_slots(levels, level, scratch):
         weight = levels.weight[query_at + q]
         loose = np.int64(0)
         stay = 0
-        dead = flag[q] == DEAD
+        dead = flag[q] == layout.DEAD
         flag[q] = 0
         if dead:
-            levels.counted[level, levels.query[query_at + q]] = NOT_COUNTED
+            levels.counted[level, levels.query[query_at + q]] = layout.NOT_COUNTED
         for i in range(begin, end):
             s = levels.slot_of[i]
             if dead:
@@ -310,22 +286,22 @@ def drop_slots(levels, level, scratch):
             levels.weight[query_at + size] = weight
             size += 1
         elif not dead:
-            levels.head[level, COMMITTED] += weight
+            levels.head[level, layout.COMMITTED] += weight
             if tracing:
                 levels.home[level, levels.query[query_at + q]] = levels.slot_term[base + levels.slot_of[begin]]
-    for a in range(levels.count.shape[1]):
+    for a in range(levels.live.shape[1]):
         slots = levels.slots[level, a]
         if slots:
             keep_slots(levels, level, a, drop)
             slots = levels.slots[level, a]
             if slots == 0:
                 levels.row[level, a] = levels.value[levels.value_at[level, a]]
-                levels.count[level, a] = 0
+                levels.live[level, a] = 0
             slot_at = levels.slot_at[level, a]
             for s in range(slot_at, slot_at + slots):
                 levels.slot_query[s] = scratch.kept[levels.slot_query[s]]
-            work += levels.count[level, a] * (slots >> 3)
-    levels.head[level, QUERIES] = size
+            work += levels.live[level, a] * (slots >> 3)
+    levels.head[level, layout.QUERIES] = size
     index_slots(levels, level)
     return work
 
@@ -345,22 +321,22 @@ def has_room(levels, level):
         return False
     bits = np.int64(0)
     values = np.int64(0)
-    for a in range(levels.count.shape[1]):
-        bits += levels.count[level, a] * ((levels.slots[level, a] + 7) >> 3)
-        values += levels.count[level, a]
+    for a in range(levels.live.shape[1]):
+        bits += levels.live[level, a] * ((levels.slots[level, a] + 7) >> 3)
+        values += levels.live[level, a]
     bits *= 2
     values *= 2
-    slots = 2 * (levels.head[level, SLOT_END] - levels.head[level, SLOT_BASE])
-    queries = 2 * (levels.head[level, QUERIES] + 1)
-    for a in range(levels.count.shape[1]):
-        if levels.aside[level, a, OUT]:
-            bits += levels.aside[level, a, KEPT_COUNT] * ((levels.aside[level, a, KEPT_SLOTS] + 7) >> 3)
-            values += levels.aside[level, a, KEPT_COUNT]
-            slots += levels.aside[level, a, KEPT_SLOTS]
-            queries += levels.aside[level, a, KEPT_SLOTS]
+    slots = 2 * (levels.head[level, layout.SLOT_END] - levels.head[level, layout.SLOT_BASE])
+    queries = 2 * (levels.head[level, layout.QUERIES] + 1)
+    for a in range(levels.live.shape[1]):
+        if levels.aside[level, a, layout.OUT]:
+            bits += levels.aside[level, a, layout.KEPT_COUNT] * ((levels.aside[level, a, layout.KEPT_SLOTS] + 7) >> 3)
+            values += levels.aside[level, a, layout.KEPT_COUNT]
+            slots += levels.aside[level, a, layout.KEPT_SLOTS]
+            queries += levels.aside[level, a, layout.KEPT_SLOTS]
     return (
-        levels.head[level, BITS_END] + bits <= len(levels.bits)
-        and levels.head[level, VALUE_END] + values <= len(levels.value)
-        and levels.head[level, SLOT_END] + slots <= len(levels.slot_query)
-        and levels.head[level, QUERY_END] + queries <= len(levels.query)
+        levels.head[level, layout.BITS_END] + bits <= len(levels.bits)
+        and levels.head[level, layout.VALUE_END] + values <= len(levels.value)
+        and levels.head[level, layout.SLOT_END] + slots <= len(levels.slot_query)
+        and levels.head[level, layout.QUERY_END] + queries <= len(levels.query)
     )

@@ -1,4 +1,4 @@
-"""The state of a value search, and its log, from which a proof is read.
+"""The log of a value search, from which a proof is read.
 
 Where ``Levels.home`` is not empty, each step is written to ``log`` as integers, in the order in which a proof tree is
 read from the root: ``LEAF i`` · ``DROP a i n v…`` (the other values of ``a`` go on, ``v…`` are a leaf) · ``KEEP a i n
@@ -14,39 +14,22 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import inner_kernel
-from parcomp.overlap.value.layout import DEAD, QUERIES, QUERY_AT, SLOT_BASE
+from parcomp.overlap.value import layout
 
 __all__ = [
-    "BEST",
-    "DEPTH",
     "DROP",
     "KEEP",
     "LEAF",
-    "LOGGED",
     "MEET",
     "MISS",
-    "NODES",
     "QUERY",
     "SHARES",
-    "SHIFT",
-    "SLACK",
-    "STAGE",
-    "STATE",
-    "TARGET",
     "VALUE",
-    "WORK",
     "write",
     "write_leaf",
     "write_settled",
     "write_shares",
 ]
-
-# Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
-# found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
-# how much of the log is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the
-# stage that the level in work has reached.
-DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
-STATE = 10
 
 LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
 
@@ -54,42 +37,44 @@ LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
 @inner_kernel
 def write(log, state, item):
     """Append one integer to the log, or only count it if the log is full."""
-    if state[LOGGED] < len(log):
-        log[state[LOGGED]] = item
-    state[LOGGED] += 1
+    if state[layout.LOGGED] < len(log):
+        log[state[layout.LOGGED]] = item
+    state[layout.LOGGED] += 1
 
 
 @inner_kernel
-def write_shares(levels, level, state, log, weights, terms):
-    """Log the multipliers in force as one vector over all terms; return its number.
+def write_shares(levels, level, state, task):
+    """Log the multipliers in force as one vector over all terms; its number, or -1 where no proof is recorded.
 
     Queries that left the level put their whole weight on their home: it counts fully if they are satisfied and not at
     all if they are dead.
     """
-    base = levels.head[level, SLOT_BASE]
-    at = levels.head[level, QUERY_AT]
-    vector = np.zeros(terms, np.int64)
+    if levels.home.shape[1] == 0:
+        return np.int64(-1)
+    base = levels.head[level, layout.SLOT_BASE]
+    at = levels.head[level, layout.QUERY_AT]
+    vector = np.zeros(task.terms, np.int64)
     for q in range(levels.home.shape[1]):
         if levels.home[level, q] >= 0:
-            vector[levels.home[level, q]] = weights[q] << state[SHIFT]
-    for q in range(levels.head[level, QUERIES]):
+            vector[levels.home[level, q]] = task.weights[q] << state[layout.SHIFT]
+    for q in range(levels.head[level, layout.QUERIES]):
         for i in range(base + levels.first[at + q], base + levels.first[at + q + 1]):
             s = base + levels.slot_of[i]
             vector[levels.slot_term[s]] = levels.multiplier[s]
-    write(log, state, SHARES)
+    write(task.log, state, SHARES)
     for x in vector:
-        write(log, state, x)
-    state[VECTORS] += 1
-    return state[VECTORS] - 1
+        write(task.log, state, x)
+    state[layout.VECTORS] += 1
+    return state[layout.VECTORS] - 1
 
 
 @inner_kernel
 def write_settled(levels, level, scratch, state, log, vector):
     """Log the flagged queries."""
-    at = levels.head[level, QUERY_AT]
-    for q in range(levels.head[level, QUERIES]):
+    at = levels.head[level, layout.QUERY_AT]
+    for q in range(levels.head[level, layout.QUERIES]):
         if scratch.query_flag[q]:
-            write(log, state, MISS if scratch.query_flag[q] == DEAD else MEET)
+            write(log, state, MISS if scratch.query_flag[q] == layout.DEAD else MEET)
             write(log, state, levels.query[at + q])
             write(log, state, vector)
 

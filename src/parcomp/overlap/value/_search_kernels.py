@@ -12,25 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from parcomp.jit import inner_kernel, kernel
+from parcomp.jit import inlined, inner_kernel, kernel
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._aside_kernels import any_aside, bring_back, due_back, set_some_aside, work_of_return
 from parcomp.overlap.value._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value._level_kernels import accepts, copy_level, has_room, keep_values, simplify
 from parcomp.overlap.value._proof_log_kernels import (
-    BEST,
-    DEPTH,
     DROP,
     KEEP,
-    LOGGED,
-    NODES,
     QUERY,
-    SHIFT,
-    SLACK,
-    STAGE,
-    TARGET,
     VALUE,
-    WORK,
     write,
     write_leaf,
     write_settled,
@@ -38,33 +30,14 @@ from parcomp.overlap.value._proof_log_kernels import (
 )
 from parcomp.overlap.value._splitting_kernels import (
     load_point,
-    pick_pool,
+    pick_pools,
     pool_bits,
     round_multipliers,
-    score_level,
+    score_values,
     smooth_rounds,
 )
-from parcomp.overlap.value.layout import (
-    BITS_END,
-    BORN,
-    BOUND,
-    BRANCH,
-    COMMITTED,
-    COMPLETE,
-    DEAD,
-    DUE,
-    FORCED,
-    QUERIES,
-    QUERY_AT,
-    RESTS,
-    SLOT_BASE,
-    WHOLE,
-)
 
-__all__ = ["FRESH", "search_slice", "shrink_root"]
-
-# Stages of a level: just opened, in normal form, with multipliers improved, and ready to be branched on.
-FRESH, SIMPLE, IMPROVED, BOUNDED = range(4)
+__all__ = ["search_slice", "shrink_root"]
 
 _ROUNDS = np.int64(12)  # typed, as a literal would be compiled for anew
 _MOST_TRIES = 8
@@ -77,18 +50,28 @@ _TRYING = 1 << 25
 def _weigh_best(levels, level, scratch):
     """The weight that the row of best-scored values satisfies for certain."""
     flag = scratch.query_flag
-    for a in range(levels.count.shape[1]):
-        if levels.count[level, a]:
+    for a in range(levels.live.shape[1]):
+        if levels.live[level, a]:
             for s in range(levels.slot_at[level, a], levels.slot_at[level, a] + levels.slots[level, a]):
                 if not accepts(levels, level, a, s, scratch.argmax[a]):
                     flag[levels.slot_query[s]] = 1
-    weight = levels.head[level, COMMITTED]
-    at = levels.head[level, QUERY_AT]
-    for q in range(levels.head[level, QUERIES]):
+    weight = levels.head[level, layout.COMMITTED]
+    at = levels.head[level, layout.QUERY_AT]
+    for q in range(levels.head[level, layout.QUERIES]):
         if not flag[q]:
             weight += levels.weight[at + q]
         flag[q] = 0
     return weight
+
+
+@inlined
+def _reaching(scores, least, kept):
+    """Put the positions of the scores of at least ``least`` into ``kept``; return how many they are."""
+    size = 0
+    for j in range(len(scores)):
+        kept[size] = j
+        size += scores[j] >= least
+    return size
 
 
 @inner_kernel
@@ -99,14 +82,11 @@ def _drop_values(levels, level, scratch, slack, state, log, vector):
     ``vector`` numbers the multipliers in the log (negative: nothing is logged).
     """
     dropped = 0
-    for a in range(levels.count.shape[1]):
-        n = levels.count[level, a]
+    for a in range(levels.live.shape[1]):
+        n = levels.live[level, a]
         at = levels.value_at[level, a]
         least = scratch.best[a] - slack
-        size = 0
-        for j in range(n):
-            scratch.kept[size] = j
-            size += levels.score[at + j] >= least
+        size = _reaching(levels.score[at : at + n], least, scratch.kept)
         if size == n:
             continue
         dropped += n - size
@@ -132,12 +112,9 @@ def shrink_root(levels, scratch, slack, begin, end):
     """
     work = np.int64(0)
     for a in range(begin, end):
-        n = levels.count[0, a]
+        n = levels.live[0, a]
         at = levels.value_at[0, a]
-        size = 0
-        for j in range(n):
-            scratch.kept[size] = j
-            size += levels.score[at + j] >= scratch.best[a] - slack
+        size = _reaching(levels.score[at : at + n], scratch.best[a] - slack, scratch.kept)
         work += n
         if size < n:
             keep_values(levels, 0, a, scratch.kept, size)
@@ -148,10 +125,10 @@ def shrink_root(levels, scratch, slack, begin, end):
 @inner_kernel
 def _any_value_below(levels, level, scratch, slack):
     """Whether :func:`_drop_values` would drop anything."""
-    for a in range(levels.count.shape[1]):
+    for a in range(levels.live.shape[1]):
         least = scratch.best[a] - slack
         at = levels.value_at[level, a]
-        for j in range(at, at + levels.count[level, a]):
+        for j in range(at, at + levels.live[level, a]):
             if levels.score[j] < least:
                 return True
     return False
@@ -166,14 +143,14 @@ def _settle_queries(levels, level, scratch, slack):
     Rows that do not satisfy it lose nothing by not counting it, so they weigh at most bound - Σ (best - max(I - λ,
     O)).
     """
-    base = levels.head[level, SLOT_BASE]
-    queries = levels.head[level, QUERIES]
+    base = levels.head[level, layout.SLOT_BASE]
+    queries = levels.head[level, layout.QUERIES]
     lowest = np.int64(-1) << np.int64(62)
     inside = np.zeros(queries, np.int64)
     outside = np.zeros(queries, np.int64)
     cap = slack + 1  # sums stop there, so they cannot overflow
-    for a in range(levels.count.shape[1]):
-        if levels.count[level, a] == 0:
+    for a in range(levels.live.shape[1]):
+        if levels.live[level, a] == 0:
             continue
         size = scratch.pooled[a]
         best = scratch.best[a]
@@ -197,10 +174,10 @@ def _settle_queries(levels, level, scratch, slack):
     flagged = 0
     for q in range(queries):
         if inside[q] > slack:
-            scratch.query_flag[q] = DEAD
+            scratch.query_flag[q] = layout.DEAD
             flagged += 1
         elif outside[q] > slack:
-            scratch.query_flag[q] = FORCED
+            scratch.query_flag[q] = layout.FORCED
             flagged += 1
     return flagged
 
@@ -213,7 +190,7 @@ def _decides(levels, level, a):
         at = levels.bits_at[level, a] + g * levels.stride[level, a]
         every = np.uint8(255)
         some = np.uint8(0)
-        for j in range(levels.count[level, a]):
+        for j in range(levels.live[level, a]):
             every &= levels.bits[at + j]
             some |= levels.bits[at + j]
         if every or some != np.uint8((1 << min(8, slots - 8 * g)) - 1):
@@ -221,185 +198,227 @@ def _decides(levels, level, a):
     return False
 
 
-@inner_kernel
-def _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, log, weights, terms):
-    """Bound a level once and drop what cannot reach the target; True if nothing remains.
-
-    Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
-    the multipliers are improved.  Called for a level that is bounded, it first brings back what was set aside.
+@inlined
+def _open_level(levels, level, scratch, state, task, need):
+    """Bring a level to normal form; True if it has no row or its bound is known to close it.
 
     A level that comes back from a branching on values has lost one of them, and its bound is known.  It is bounded
     anew only if the branch took longer than that, or if what remains decides queries.
     """
-    shift = state[SHIFT]
-    need = (state[TARGET] + 1) << shift
-    tracing = levels.home.shape[1] > 0
-    if state[STAGE] == BOUNDED:
-        fits, spent = bring_back(levels, level, scratch, shift, weights)
-        state[WORK] += spent
-        if not fits:
-            return True
-        state[STAGE] = SIMPLE
-    if state[STAGE] == FRESH:
-        state[NODES] += 1
-        state[WORK] += 1
-        for a in range(levels.count.shape[1]):
-            if levels.slots[level, a] and levels.count[level, a] == 0:
-                return write_leaf(levels, state, log, -1)
-        if state[WORK] < levels.head[level, RESTS] and not _decides(levels, level, levels.head[level, BRANCH]):
-            if levels.head[level, BOUND] < need:
-                vector = write_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
-                return write_leaf(levels, state, log, vector)
-            state[STAGE] = BOUNDED
-            return False
-        levels.head[level, RESTS] = state[WORK]
-        state[WORK] += simplify(levels, level, scratch)
-        state[STAGE] = SIMPLE
-    total, spent = score_level(levels, level, scratch)
-    state[WORK] += spent
-    bound = total + (levels.head[level, COMMITTED] << shift)
-    if bound < need:
-        vector = write_shares(levels, level, state, log, weights, terms) if tracing else np.int64(-1)
-        return write_leaf(levels, state, log, vector)
-    # A row that lacks an attribute is no row.
-    complete = not any_aside(levels, level)
-    weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
-    if weight > state[BEST]:
-        state[BEST] = weight
-        state[TARGET] = max(state[TARGET], weight)
-        for a in range(levels.count.shape[1]):
-            best_row[a] = levels.row[level, a]
-            if levels.count[level, a]:
-                best_row[a] = levels.value[levels.value_at[level, a] + scratch.argmax[a]]
+    head = levels.head[level]
+    state[layout.NODES] += 1
+    state[layout.WORK] += 1
+    for a in range(levels.live.shape[1]):
+        if levels.slots[level, a] and levels.live[level, a] == 0:
+            return write_leaf(levels, state, task.log, -1)
+    if state[layout.WORK] < head[layout.RESTS] and not _decides(levels, level, head[layout.BRANCH]):
+        if head[layout.BOUND] < need:
+            return write_leaf(levels, state, task.log, write_shares(levels, level, state, task))
+        state[layout.STAGE] = layout.BOUNDED
         return False
-    slack = bound - need
-    vector = np.int64(-1)
-    if tracing and _any_value_below(levels, level, scratch, slack):
-        vector = write_shares(levels, level, state, log, weights, terms)
-    dropped = _drop_values(levels, level, scratch, slack, state, log, vector)
-    pick_pool(levels, level, scratch)
-    pool_bits(levels, level, scratch)
-    flagged = _settle_queries(levels, level, scratch, slack)
-    state[WORK] += spent  # picking and settling take about as long as scoring
-    if flagged and tracing:
-        if vector < 0:
-            vector = write_shares(levels, level, state, log, weights, terms)
-        write_settled(levels, level, scratch, state, log, vector)
-    if flagged and not enforce(levels, level, scratch):
-        scratch.query_flag[: levels.head[level, QUERIES]] = 0
-        return write_leaf(levels, state, log, -1)
-    slots = levels.slots[level].sum()
-    if flagged or dropped:
-        state[WORK] += simplify(levels, level, scratch)
-    if levels.head[level, QUERIES] == 0:
-        state[STAGE] = SIMPLE if complete or flagged or dropped else BOUNDED
-        return False
-    if flagged:
-        return False
-    if state[STAGE] == IMPROVED:
-        if not tracing:
-            # The format of proofs has no step for this.
-            dominated, spent = drop_dominated(levels, level, scratch)
-            state[WORK] += spent
-            if dominated:
-                state[WORK] += simplify(levels, level, scratch)
-        if levels.slots[level].sum() == slots:
-            if not tracing and not levels.head[level, COMPLETE]:
-                spent = set_some_aside(levels, level, scratch, shift, unit, state[WORK])
-                state[WORK] += spent
-                if spent:
-                    state[STAGE] = SIMPLE
-                    return False
-            # The multipliers are those of the bound, and the next look at the level may rely on it for as long again.
-            state[SLACK] = slack
-            levels.head[level, BOUND] = bound
-            levels.head[level, RESTS] = 2 * state[WORK] - levels.head[level, RESTS]
-            state[STAGE] = BOUNDED
-        return False
-    state[STAGE] = IMPROVED
-    if dropped:
-        # Positions and slots have moved; the scores are those of the kept values and good enough to pick a pool by.
-        pick_pool(levels, level, scratch)
-        pool_bits(levels, level, scratch)
-    load_point(levels, level, scratch, shift)
-    goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, COMMITTED])
-    _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, hot, cold, 1.0, goal)
-    state[WORK] += spent
-    round_multipliers(levels, level, scratch, shift)
+    head[layout.RESTS] = state[layout.WORK]
+    state[layout.WORK] += simplify(levels, level, scratch)
+    state[layout.STAGE] = layout.SIMPLE
     return False
 
 
+@inlined
+def _keep_row(levels, level, scratch, state, task, weight):
+    """Keep the row of best-scored values, of this weight, as the heaviest."""
+    state[layout.BEST] = weight
+    state[layout.TARGET] = max(state[layout.TARGET], weight)
+    for a in range(levels.live.shape[1]):
+        task.best_row[a] = levels.row[level, a]
+        if levels.live[level, a]:
+            task.best_row[a] = levels.value[levels.value_at[level, a] + scratch.argmax[a]]
+
+
+@inlined
+def _settle(levels, level, scratch, state, task, slack):
+    """Drop values and settle queries by the scores at hand: whether any went, and any was; and if rows remain."""
+    tracing = levels.home.shape[1] > 0
+    vector = np.int64(-1)
+    if tracing and _any_value_below(levels, level, scratch, slack):
+        vector = write_shares(levels, level, state, task)
+    dropped = _drop_values(levels, level, scratch, slack, state, task.log, vector)
+    pick_pools(levels, level, scratch, 0, levels.live.shape[1])
+    pool_bits(levels, level, scratch)
+    flagged = _settle_queries(levels, level, scratch, slack)
+    if flagged and tracing:
+        if vector < 0:
+            vector = write_shares(levels, level, state, task)
+        write_settled(levels, level, scratch, state, task.log, vector)
+    fits = not flagged or enforce(levels, level, scratch)
+    if not fits:
+        scratch.query_flag[: levels.head[level, layout.QUERIES]] = 0
+    return dropped > 0, flagged > 0, fits
+
+
+@inlined
+def _finish_bounding(levels, level, scratch, state, task, bound, slots):
+    """Thin a level with improved multipliers out, or declare it ready to be branched on.
+
+    It is so if it has lost none of its ``slots`` since it was bounded, and nothing is to be set aside: then the
+    multipliers are those of the bound, and the next look at the level may rely on it for as long again.
+    """
+    tracing = levels.home.shape[1] > 0
+    head, shift = levels.head[level], state[layout.SHIFT]
+    if not tracing:
+        # The format of proofs has no step for this.
+        dominated, spent = drop_dominated(levels, level, scratch)
+        state[layout.WORK] += spent
+        if dominated:
+            state[layout.WORK] += simplify(levels, level, scratch)
+    if levels.slots[level].sum() < slots:
+        return
+    if not tracing and not head[layout.COMPLETE]:
+        spent = set_some_aside(levels, level, scratch, shift, task.unit, state[layout.WORK])
+        state[layout.WORK] += spent
+        if spent:
+            state[layout.STAGE] = layout.SIMPLE
+            return
+    state[layout.SLACK] = bound - ((state[layout.TARGET] + 1) << shift)
+    head[layout.BOUND] = bound
+    head[layout.RESTS] = 2 * state[layout.WORK] - head[layout.RESTS]
+    state[layout.STAGE] = layout.BOUNDED
+
+
+@inlined
+def _improve(levels, level, scratch, state, task, need):
+    """Improve the multipliers by a few float rounds on the pool, and round them."""
+    shift = state[layout.SHIFT]
+    state[layout.STAGE] = layout.IMPROVED
+    load_point(levels, level, scratch, shift)
+    goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, layout.COMMITTED])
+    _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, task.hot, task.cold, 1.0, goal)
+    state[layout.WORK] += spent
+    round_multipliers(levels, level, scratch, shift)
+
+
 @inner_kernel
-def _branch(levels, level, scratch, state, hot, cold, unit, log):
+def _close_or_shrink(levels, level, scratch, state, task):
+    """Bound a level once and drop what cannot reach the target; True if nothing remains.
+
+    Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
+    the multipliers are improved.  Called for a level that is bounded, it first brings back what was set aside.
+    """
+    shift = state[layout.SHIFT]
+    need = (state[layout.TARGET] + 1) << shift
+    if state[layout.STAGE] == layout.BOUNDED:
+        fits, spent = bring_back(levels, level, scratch, shift, task.weights)
+        state[layout.WORK] += spent
+        if not fits:
+            return True
+        state[layout.STAGE] = layout.SIMPLE
+    if state[layout.STAGE] == layout.FRESH:
+        if _open_level(levels, level, scratch, state, task, need):
+            return True
+        if state[layout.STAGE] == layout.BOUNDED:
+            return False
+    total, spent = score_values(levels, level, scratch, 0, levels.live.shape[1])
+    state[layout.WORK] += spent
+    bound = total + (levels.head[level, layout.COMMITTED] << shift)
+    if bound < need:
+        return write_leaf(levels, state, task.log, write_shares(levels, level, state, task))
+    # A row that lacks an attribute is no row.
+    complete = not any_aside(levels, level)
+    weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
+    if weight > state[layout.BEST]:
+        _keep_row(levels, level, scratch, state, task, weight)
+        return False
+    dropped, settled, fits = _settle(levels, level, scratch, state, task, bound - need)
+    state[layout.WORK] += spent  # picking and settling take about as long as scoring
+    if not fits:
+        return write_leaf(levels, state, task.log, -1)
+    slots = levels.slots[level].sum()
+    if settled or dropped:
+        state[layout.WORK] += simplify(levels, level, scratch)
+    if levels.head[level, layout.QUERIES] == 0:
+        state[layout.STAGE] = layout.SIMPLE if complete or settled or dropped else layout.BOUNDED
+    elif not settled and state[layout.STAGE] == layout.IMPROVED:
+        _finish_bounding(levels, level, scratch, state, task, bound, slots)
+    elif not settled:
+        if dropped:
+            # Positions and slots have moved; the scores are those of the kept values, good enough to pick a pool by.
+            pick_pools(levels, level, scratch, 0, levels.live.shape[1])
+            pool_bits(levels, level, scratch)
+        _improve(levels, level, scratch, state, task, need)
+    return False
+
+
+@inlined
+def _part_values(levels, level, a, scratch, state, task):
+    """Leave the best-scored value of an attribute to the child, and the others to the level."""
+    at = levels.value_at[level, a]
+    best = levels.score[at : at + levels.live[level, a]].argmax()
+    if levels.home.shape[1]:
+        write(task.log, state, VALUE)
+        write(task.log, state, a)
+        write(task.log, state, levels.value[at + best])
+    scratch.kept[0] = best
+    keep_values(levels, level + 1, a, scratch.kept, 1)
+    size = 0
+    second = np.int64(0)
+    for j in range(levels.live[level, a]):
+        scratch.kept[size] = j
+        size += j != best
+        if j != best:
+            second = max(second, levels.score[at + j])
+    levels.head[level, layout.BOUND] -= levels.score[at + best] - second
+    keep_values(levels, level, a, scratch.kept, size)
+
+
+@inner_kernel
+def _branch(levels, level, scratch, state, task):
     """Move one side of a branching to a child level and keep the other; False if the child has no row.
 
     An attribute that was branched on is branched on again until it is settled: its values are the children of one node.
     """
     tracing = levels.home.shape[1] > 0
-    a = levels.head[level, BRANCH]
+    a = levels.head[level, layout.BRANCH]
     q = -1
-    if a < 0 or levels.count[level, a] == 0:
-        gap = state[SLACK] / (np.int64(1) << state[SHIFT]) / unit
+    if a < 0 or levels.live[level, a] == 0:
+        gap = state[layout.SLACK] / (np.int64(1) << state[layout.SHIFT]) / task.unit
         tries = min(_MOST_TRIES, np.int64(gap), _TRYING // work_of_trying(levels, level))
-        a, q, spent = choose_branch(levels, level, scratch, state[SHIFT], hot, cold, unit, tries)
-        state[WORK] += spent
-    copy_level(levels, level, level + 1, scratch, WHOLE)
-    state[WORK] += (levels.head[level + 1, BITS_END] - levels.head[level, BITS_END]) >> 2
-    levels.head[level + 1, BORN] = state[WORK]
-    levels.head[level + 1, DUE] = state[WORK] + work_of_return(levels, level + 1)
-    levels.head[level, BRANCH] = a
+        a, q, spent = choose_branch(levels, level, scratch, state[layout.SHIFT], task, tries)
+        state[layout.WORK] += spent
+    copy_level(levels, level, level + 1, scratch, layout.WHOLE)
+    state[layout.WORK] += (levels.head[level + 1, layout.BITS_END] - levels.head[level, layout.BITS_END]) >> 2
+    levels.head[level + 1, layout.BORN] = state[layout.WORK]
+    levels.head[level + 1, layout.DUE] = state[layout.WORK] + work_of_return(levels, level + 1)
+    levels.head[level, layout.BRANCH] = a
     if q >= 0:
-        levels.head[level, RESTS] = 0
+        levels.head[level, layout.RESTS] = 0
         if tracing:
-            write(log, state, QUERY)
-            write(log, state, levels.query[levels.head[level, QUERY_AT] + q])
-        scratch.query_flag[q] = FORCED
+            write(task.log, state, QUERY)
+            write(task.log, state, levels.query[levels.head[level, layout.QUERY_AT] + q])
+        scratch.query_flag[q] = layout.FORCED
         fits = enforce(levels, level + 1, scratch)
-        scratch.query_flag[q] = DEAD
-        state[WORK] += simplify(levels, level, scratch)
+        scratch.query_flag[q] = layout.DEAD
+        state[layout.WORK] += simplify(levels, level, scratch)
         if not fits:
-            write_leaf(levels, state, log, -1)
+            write_leaf(levels, state, task.log, -1)
         return fits
-    at = levels.value_at[level, a]
-    n = levels.count[level, a]
-    best = 0
-    for j in range(1, n):
-        if levels.score[at + j] > levels.score[at + best]:
-            best = j
-    if tracing:
-        write(log, state, VALUE)
-        write(log, state, a)
-        write(log, state, levels.value[at + best])
-    scratch.kept[0] = best
-    keep_values(levels, level + 1, a, scratch.kept, 1)
-    size = 0
-    second = np.int64(0)
-    for j in range(n):
-        scratch.kept[size] = j
-        size += j != best
-        if j != best:
-            second = max(second, levels.score[at + j])
-    levels.head[level, BOUND] -= levels.score[at + best] - second
-    keep_values(levels, level, a, scratch.kept, size)
+    _part_values(levels, level, a, scratch, state, task)
     return True
 
 
 @kernel
-def search_slice(levels, scratch, state, best_row, limit, hot, cold, unit, log, weights, terms):
+def search_slice(levels, scratch, state, task, limit):
     """Continue the search until the work counter reaches ``limit``; False if the stack is too short to go on.
 
-    It may pause in the midst of a large level: what its next stage needs to know is in ``scratch``.  ``weights`` and
-    ``terms`` describe the whole workload for the log.  Stops early where the log is full.
+    It may pause in the midst of a large level: what its next stage needs to know is in ``scratch``.  Stops early where
+    the log is full.
     """
-    while state[DEPTH] > 0 and state[WORK] < limit and state[LOGGED] <= len(log):
-        level = state[DEPTH]
+    while state[layout.DEPTH] > 0 and state[layout.WORK] < limit and state[layout.LOGGED] <= len(task.log):
+        level = state[layout.DEPTH]
         if not has_room(levels, level):
             return False
-        if state[STAGE] == BOUNDED and not due_back(levels, level, state[WORK]):
-            state[STAGE] = FRESH
-            if _branch(levels, level, scratch, state, hot, cold, unit, log):
-                state[DEPTH] = level + 1
-        elif _close_or_shrink(levels, level, scratch, state, best_row, hot, cold, unit, log, weights, terms):
-            state[STAGE] = FRESH
-            state[DEPTH] = level - 1
+        if state[layout.STAGE] == layout.BOUNDED and not due_back(levels, level, state[layout.WORK]):
+            state[layout.STAGE] = layout.FRESH
+            if _branch(levels, level, scratch, state, task):
+                state[layout.DEPTH] = level + 1
+        elif _close_or_shrink(levels, level, scratch, state, task):
+            state[layout.STAGE] = layout.FRESH
+            state[layout.DEPTH] = level - 1
     return True

@@ -11,17 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import float_kernel, inner_kernel, kernel
-from parcomp.overlap.value.layout import POOL, QUERIES, QUERY_AT, SLOT_BASE, SLOT_END
+from parcomp.overlap.value import layout
 
 __all__ = [
     "improve",
     "load_point",
-    "pick_pool",
     "pick_pools",
     "pool_bits",
     "round_multipliers",
-    "score_attributes",
-    "score_level",
+    "score_values",
     "smooth_rounds",
 ]
 
@@ -35,7 +33,7 @@ _RATE = 0.7
 @inner_kernel
 def _score_attribute(levels, level, a, table):
     """Set the exact score of each live value: the sum of the multipliers of the slots that accept it."""
-    n = levels.count[level, a]
+    n = levels.live[level, a]
     slots = levels.slots[level, a]
     slot_at = levels.slot_at[level, a]
     at = levels.value_at[level, a]
@@ -64,19 +62,13 @@ def _score_attribute(levels, level, a, table):
                 score[j] += table[column[j]]
 
 
-@inner_kernel
-def score_level(levels, level, scratch):
-    """Score every live value; return the sum of the attributes' highest scores and the work done."""
-    return score_attributes(levels, level, scratch, 0, levels.count.shape[1])
-
-
 @kernel
-def score_attributes(levels, level, scratch, begin, end):
-    """The same for the attributes ``begin … end - 1`` alone."""
+def score_values(levels, level, scratch, begin, end):
+    """Score the live values of the attributes ``begin … end - 1``; the sum of the highest scores, and the work."""
     total = np.int64(0)
     work = np.int64(0)
     for a in range(begin, end):
-        n = levels.count[level, a]
+        n = levels.live[level, a]
         if n:
             _score_attribute(levels, level, a, scratch.table)
             at = levels.value_at[level, a]
@@ -110,27 +102,21 @@ def _sift(scores, order, i, size):
     order[i] = item
 
 
-@inner_kernel
-def pick_pool(levels, level, scratch):
-    """Choose each attribute's best values by the present scores."""
-    pick_pools(levels, level, scratch, 0, levels.count.shape[1])
-
-
 @kernel
 def pick_pools(levels, level, scratch, begin, end):
-    """The same for the attributes ``begin … end - 1`` alone."""
+    """Choose the best values of each of the attributes ``begin … end - 1`` by the present scores."""
     lowest = np.int64(-1) << np.int64(62)
     for a in range(begin, end):
-        n = levels.count[level, a]
+        n = levels.live[level, a]
         if n == 0:
             continue
         at = levels.value_at[level, a]
         scores = levels.score[at : at + n]
         order = scratch.pool[a]
-        size = min(n, POOL)
+        size = min(n, layout.POOL)
         for j in range(size):
             order[j] = j
-        if n > POOL:
+        if n > layout.POOL:
             for i in range(size // 2 - 1, -1, -1):
                 _sift(scores, order, i, size)
             least = scores[order[0]]
@@ -150,9 +136,9 @@ def pick_pools(levels, level, scratch, begin, end):
 @inner_kernel
 def pool_bits(levels, level, scratch):
     """Spread the bits of the pooled values to one byte each."""
-    base = levels.head[level, SLOT_BASE]
-    for a in range(levels.count.shape[1]):
-        if levels.count[level, a]:
+    base = levels.head[level, layout.SLOT_BASE]
+    for a in range(levels.live.shape[1]):
+        if levels.live[level, a]:
             stride = levels.stride[level, a]
             size = scratch.pooled[a]
             for k in range(levels.slots[level, a]):
@@ -166,9 +152,9 @@ def pool_bits(levels, level, scratch):
 @kernel
 def load_point(levels, level, scratch, shift):
     """Start the float rounds from the level's multipliers."""
-    base = levels.head[level, SLOT_BASE]
+    base = levels.head[level, layout.SLOT_BASE]
     scale = 1.0 / (1 << shift)
-    for s in range(levels.head[level, SLOT_END] - base):
+    for s in range(levels.head[level, layout.SLOT_END] - base):
         x = np.float32(levels.multiplier[base + s] * scale)
         scratch.point[s] = x
         scratch.previous[s] = x
@@ -184,11 +170,11 @@ def smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, goal):
     below ``goal``.  ``best_point`` receives the point of the lowest pooled bound.  Returns that bound, the momentum
     and the work done.
     """
-    base = levels.head[level, SLOT_BASE]
-    query_at = levels.head[level, QUERY_AT]
-    queries = levels.head[level, QUERIES]
+    base = levels.head[level, layout.SLOT_BASE]
+    query_at = levels.head[level, layout.QUERY_AT]
+    queries = levels.head[level, layout.QUERIES]
     lowest = np.float32(np.inf)
-    scores = np.empty(POOL, np.float32)
+    scores = np.empty(layout.POOL, np.float32)
     work = np.int64(0)
     last = np.float32(np.inf)
     cool = (cold / hot) ** (1.0 / max(1, rounds - 1))
@@ -197,8 +183,8 @@ def smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, goal):
         bound = np.float32(0.0)
         slope = np.float32(_RATE * temperature)
         inverse = np.float32(1.0 / temperature)
-        for a in range(levels.count.shape[1]):
-            if levels.count[level, a] == 0:
+        for a in range(levels.live.shape[1]):
+            if levels.live[level, a] == 0:
                 continue
             size = scratch.pooled[a]
             begin = levels.slot_at[level, a] - base
@@ -230,7 +216,7 @@ def smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, goal):
             work += (end - begin) * (1 + (size >> 2))
         if bound < lowest:
             lowest = bound
-            for s in range(levels.head[level, SLOT_END] - base):
+            for s in range(levels.head[level, layout.SLOT_END] - base):
                 scratch.best_point[s] = scratch.point[s]
             if bound < goal:
                 break
@@ -260,7 +246,7 @@ def smooth_rounds(levels, level, scratch, rounds, hot, cold, momentum, goal):
                 else:
                     scratch.point[s] = weight / np.float32(end - begin)
         temperature *= cool
-        work += 4 * (levels.head[level, SLOT_END] - base)
+        work += 4 * (levels.head[level, layout.SLOT_END] - base)
     return lowest, momentum, work
 
 
@@ -297,9 +283,9 @@ def round_multipliers(levels, level, scratch, shift):
     Every share is rounded down, clipped to what is left, and the remainder goes to the largest share, so the
     multipliers are nonnegative and sum up exactly whatever the floats hold.
     """
-    base = levels.head[level, SLOT_BASE]
-    query_at = levels.head[level, QUERY_AT]
-    for q in range(levels.head[level, QUERIES]):
+    base = levels.head[level, layout.SLOT_BASE]
+    query_at = levels.head[level, layout.QUERY_AT]
+    for q in range(levels.head[level, layout.QUERIES]):
         begin = levels.first[query_at + q]
         end = levels.first[query_at + q + 1]
         left = levels.weight[query_at + q] << shift

@@ -4,7 +4,7 @@ A *level* holds one problem: attributes with their live values, and queries with
 A *slot* is one (query, attribute) pair.  All levels live in the shared arrays of :class:`Levels`; level ``i`` owns
 a contiguous region of each, so a child is made by copying and a finished level is dropped by forgetting it.
 
-Attribute ``a`` of level ``i`` has ``count[i, a]`` live values (zero: the attribute no longer matters and ``row[i,
+Attribute ``a`` of level ``i`` has ``live[i, a]`` live values (zero: the attribute no longer matters and ``row[i,
 a]`` holds a value for it) and ``slots[i, a]`` slots.  Its values are ``value[value_at[i, a] + j]``, their scores
 ``score[value_at[i, a] + j]``.  Its slots are ``slot_at[i, a] + k``; bit ``k & 7`` of the byte ``bits[bits_at[i, a] +
 (k >> 3) * stride[i, a] + j]`` says whether slot ``k`` accepts value ``j``.  Bits beyond the last slot are zero.  Slot
@@ -27,45 +27,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "ASIDE",
-    "BITS_END",
-    "BORN",
-    "BOUND",
-    "BRANCH",
-    "COMMITTED",
-    "COMPLETE",
-    "COUNTED",
-    "DEAD",
-    "DEMANDED",
-    "DUE",
-    "FORCED",
-    "HEAD",
-    "KEPT_BITS",
-    "KEPT_COUNT",
-    "KEPT_SLOTS",
-    "KEPT_SLOT_AT",
-    "KEPT_STRIDE",
-    "KEPT_VALUES",
-    "NOT_COUNTED",
-    "OUT",
-    "OWN_BITS",
-    "OWN_SLOTS",
-    "OWN_VALUES",
-    "POOL",
-    "POOLED",
-    "QUERIES",
-    "QUERY_AT",
-    "QUERY_END",
-    "RESTS",
-    "SLOT_BASE",
-    "SLOT_END",
-    "VALUE_END",
-    "WHOLE",
-    "Levels",
-    "Scratch",
-]
-
 # Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
 # the level's region starts in the query and slot arrays, where it ends in each array, the attribute being branched on
 # (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do; for
@@ -79,6 +40,16 @@ HEAD = 14
 OUT, KEPT_COUNT, KEPT_STRIDE, KEPT_BITS, KEPT_VALUES, KEPT_SLOTS, KEPT_SLOT_AT = range(7)
 OWN_BITS, OWN_VALUES, OWN_SLOTS = range(7, 10)
 ASIDE = 10
+
+# Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
+# found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
+# how much of the log is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the
+# stage that the level in work has reached.
+DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
+STATE = 10
+
+# Stages of a level: just opened, in normal form, with multipliers improved, and ready to be branched on.
+FRESH, SIMPLE, IMPROVED, BOUNDED = range(4)
 
 # What ``Levels.counted`` says of a query.
 NOT_COUNTED = np.uint8(0)
@@ -100,7 +71,7 @@ POOLED = np.uint8(1)
 class Levels(NamedTuple):
     """The stack of problems; see the module's docstring."""
 
-    count: npt.NDArray[np.int64]  # type: ignore[assignment]  # hides the method of tuples
+    live: npt.NDArray[np.int64]
     stride: npt.NDArray[np.int64]
     bits_at: npt.NDArray[np.int64]
     value_at: npt.NDArray[np.int64]
@@ -148,3 +119,20 @@ class Scratch(NamedTuple):
     kept: npt.NDArray[np.int64]
     query_flag: npt.NDArray[np.uint8]
     slot_flag: npt.NDArray[np.uint8]
+
+
+class Task(NamedTuple):
+    """What a search is given, the same all along, and where it puts what it finds.
+
+    ``best_row`` receives the heaviest row and ``log`` the proof, if one is recorded.  ``weights`` and ``terms``, the
+    number of terms, are those of the whole workload.  Multipliers are improved at temperatures from ``hot`` down to
+    ``cold``; ``unit`` is a typical weight.
+    """
+
+    best_row: npt.NDArray[np.int32]
+    log: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    terms: int
+    hot: float
+    cold: float
+    unit: float

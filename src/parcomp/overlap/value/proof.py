@@ -33,27 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._level_kernels import copy_level
-from parcomp.overlap.value._proof_log_kernels import (
-    BEST,
-    DEPTH,
-    DROP,
-    KEEP,
-    LEAF,
-    LOGGED,
-    MEET,
-    MISS,
-    SHARES,
-    SHIFT,
-    STATE,
-    TARGET,
-    VALUE,
-    WORK,
-)
+from parcomp.overlap.value._proof_log_kernels import DROP, KEEP, LEAF, MEET, MISS, SHARES, VALUE
 from parcomp.overlap.value._search_kernels import search_slice
-from parcomp.overlap.value.layout import WHOLE
 from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
-from parcomp.overlap.value.value_search import COLD, HOT, grow_levels
+from parcomp.overlap.value.value_search import grow_levels, make_task
 
 __all__ = ["prove_upper"]
 
@@ -71,22 +56,19 @@ def prove_upper(
     for _ in root.course():
         pass
     levels = grow_levels(levels)
-    state = np.zeros(STATE, np.int64)
-    state[SHIFT], state[TARGET], state[BEST], state[DEPTH] = shift, upper, 0, 1
-    copy_level(levels, 0, 1, scratch, WHOLE)
+    state = np.zeros(layout.STATE, np.int64)
+    state[layout.SHIFT], state[layout.TARGET], state[layout.BEST], state[layout.DEPTH] = shift, upper, 0, 1
+    copy_level(levels, 0, 1, scratch, layout.WHOLE)
     log = np.zeros(size_limit, np.int64)
-    row = np.zeros(compiled.attribute_count, np.int32)
-    terms = len(compiled.term)
-    while state[DEPTH] > 0:
-        end = int(state[WORK]) + _SLICE
-        roomy = search_slice(
-            levels, scratch, state, row, end, HOT * unit, COLD * unit, unit, log, compiled.weights, terms
-        )
-        if state[LOGGED] > size_limit or state[TARGET] > upper or state[WORK] > work_limit:
+    task = make_task(compiled, unit, log)
+    while state[layout.DEPTH] > 0:
+        end = int(state[layout.WORK]) + _SLICE
+        roomy = search_slice(levels, scratch, state, task, end)
+        if state[layout.LOGGED] > size_limit or state[layout.TARGET] > upper or state[layout.WORK] > work_limit:
             return None
         if not roomy:
             levels = grow_levels(levels)
-    nodes, vectors = _read(log[: state[LOGGED]], terms)
+    nodes, vectors = _read(log[: state[layout.LOGGED]], task.terms)
     return {"upper": upper, "shift": shift, "multipliers": vectors, "nodes": nodes}
 
 

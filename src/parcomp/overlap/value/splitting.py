@@ -28,23 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._level_kernels import fill_attribute, index_slots
-from parcomp.overlap.value._splitting_kernels import improve, load_point, pick_pools, score_attributes
-from parcomp.overlap.value.layout import (
-    ASIDE,
-    BITS_END,
-    BRANCH,
-    COMMITTED,
-    COUNTED,
-    HEAD,
-    POOL,
-    QUERIES,
-    QUERY_END,
-    SLOT_END,
-    VALUE_END,
-    Levels,
-    Scratch,
-)
+from parcomp.overlap.value._splitting_kernels import improve, load_point, pick_pools, score_values
 from parcomp.slices import SLICE, Slices, sliced
 
 __all__ = [
@@ -98,7 +84,7 @@ def typical_weight(compiled: CompiledWorkload) -> float:
 @sliced
 def load_levels(
     compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None, *, traced: bool = False
-) -> Slices[Levels]:
+) -> Slices[layout.Levels]:
     """A stack of one level that holds the whole workload, with even multipliers or those of ``start``.
 
     With ``traced`` the stack keeps what a recorded proof needs to know of queries that leave it.
@@ -127,22 +113,22 @@ def load_levels(
         done = 0
         while done < len(masks):
             done, work = fill_attribute(
-                compiled.mask_words, compiled.mask_offset, masks, count[a], bits, bits_at[a], count[a], done, SLICE
+                compiled.mask_words, compiled.mask_offset, masks, count[a], bits[bits_at[a] :], done, SLICE
             )
             yield int(work)
     values = np.concatenate([np.arange(n, dtype=np.int32) for n in count] or [np.zeros(0, np.int32)])
 
     multipliers = _even(compiled, shift) if start is None else start
-    head = np.zeros((1, HEAD), np.int64)
-    head[0, COMMITTED] = compiled.weights[term_count == 0].sum()
-    head[0, QUERIES] = len(constrained)
-    head[0, BITS_END] = len(bits)
-    head[0, VALUE_END] = len(values)
-    head[0, SLOT_END] = len(order)
-    head[0, QUERY_END] = len(constrained) + 1
-    head[0, BRANCH] = -1
-    levels = Levels(
-        count=count[None].copy(),
+    head = np.zeros((1, layout.HEAD), np.int64)
+    head[0, layout.COMMITTED] = compiled.weights[term_count == 0].sum()
+    head[0, layout.QUERIES] = len(constrained)
+    head[0, layout.BITS_END] = len(bits)
+    head[0, layout.VALUE_END] = len(values)
+    head[0, layout.SLOT_END] = len(order)
+    head[0, layout.QUERY_END] = len(constrained) + 1
+    head[0, layout.BRANCH] = -1
+    levels = layout.Levels(
+        live=count[None].copy(),
         stride=count[None].copy(),
         bits_at=bits_at[None].copy(),
         value_at=value_at[None].copy(),
@@ -162,8 +148,8 @@ def load_levels(
         first=np.zeros(len(constrained) + 1, np.int64),
         home=np.full((1, compiled.query_count if traced else 0), -1, np.int32),
         sifted=slots[None].copy(),
-        counted=np.full((1, compiled.query_count), COUNTED),
-        aside=np.zeros((1, attributes, ASIDE), np.int64),
+        counted=np.full((1, compiled.query_count), layout.COUNTED),
+        aside=np.zeros((1, attributes, layout.ASIDE), np.int64),
     )
     index_slots(levels, 0)
     return levels
@@ -180,19 +166,19 @@ def _even(compiled: CompiledWorkload, shift: int) -> npt.NDArray[np.int64]:
     return multipliers
 
 
-def make_scratch(levels: Levels) -> Scratch:
+def make_scratch(levels: layout.Levels) -> layout.Scratch:
     """Work space for any level of the stack."""
-    attributes = levels.count.shape[1]
+    attributes = levels.live.shape[1]
     # Slots of an attribute that is brought back have a place of their own.
-    slots, queries, widest = 2 * len(levels.slot_of), len(levels.query), int(levels.count.max(initial=1))
-    return Scratch(
+    slots, queries, widest = 2 * len(levels.slot_of), len(levels.query), int(levels.live.max(initial=1))
+    return layout.Scratch(
         best=np.zeros(attributes, np.int64),
         argmax=np.zeros(attributes, np.int64),
-        pool=np.zeros((attributes, POOL), np.int64),
+        pool=np.zeros((attributes, layout.POOL), np.int64),
         pooled=np.zeros(attributes, np.int64),
-        pool_score=np.zeros((attributes, POOL), np.int64),
+        pool_score=np.zeros((attributes, layout.POOL), np.int64),
         floor=np.zeros(attributes, np.int64),
-        pool_accepts=np.zeros((slots, POOL), np.uint8),
+        pool_accepts=np.zeros((slots, layout.POOL), np.uint8),
         point=np.zeros(slots, np.float32),
         previous=np.zeros(slots, np.float32),
         step=np.zeros(slots, np.float32),
@@ -211,17 +197,19 @@ class Splitter:
     course the level holds its multipliers, and their scores.
     """
 
-    def __init__(self, levels: Levels, scratch: Scratch, shift: int, unit: float, rounds: int, *, warm: bool) -> None:
+    def __init__(
+        self, levels: layout.Levels, scratch: layout.Scratch, shift: int, unit: float, rounds: int, *, warm: bool
+    ) -> None:
         self.levels = levels
         self._scratch = scratch
         self._shift = shift
-        each_round = len(levels.slot_of) * (4 + POOL // 4)
+        each_round = len(levels.slot_of) * (4 + layout.POOL // 4)
         self._rounds = max(1, min(_ROUNDS_PER_PASS, _PASS_WORK // max(1, each_round)))
         self._passes = -(-rounds // self._rounds)
         self._hot = (_WARM if warm else _HOT) * unit
         self._cool = (_COLD * unit / self._hot) ** (1.0 / max(1, self._passes))
         # Each query counts at most once, so their whole weight is a bound.
-        self.scaled = int(levels.weight[: levels.head[0, QUERIES]].sum()) << shift
+        self.scaled = int(levels.weight[: levels.head[0, layout.QUERIES]].sum()) << shift
 
     def course(self) -> Slices[None]:
         """All passes; each pause is at most one pass after the last."""
@@ -233,7 +221,7 @@ class Splitter:
         for _ in range(self._passes):
             for begin, end in self.batches():
                 pick_pools(levels, 0, scratch, begin, end)
-                yield int(levels.count[0, begin:end].sum())
+                yield int(levels.live[0, begin:end].sum())
             colder = self._hot * self._cool
             momentum, work = improve(levels, 0, scratch, self._shift, self._rounds, self._hot, colder, momentum)
             self._hot = colder
@@ -249,14 +237,14 @@ class Splitter:
         """The exact scaled bound of the present multipliers."""
         total = 0
         for begin, end in self.batches():
-            scaled, work = score_attributes(self.levels, 0, self._scratch, begin, end)
+            scaled, work = score_values(self.levels, 0, self._scratch, begin, end)
             total += int(scaled)
             yield int(work)
         return total
 
     def batches(self) -> Iterator[tuple[int, int]]:
         """Attributes that are taken in one step: all of them, or as many as have a limited number of bits."""
-        size = self.levels.count[0] * (1 + (self.levels.slots[0] >> 3))
+        size = self.levels.live[0] * (1 + (self.levels.slots[0] >> 3))
         begin, sum_of_sizes = 0, 0
         for a in range(len(size)):
             if sum_of_sizes > 0 and sum_of_sizes + int(size[a]) > _BATCH:
@@ -281,5 +269,5 @@ def split(compiled: CompiledWorkload, rounds: int = 200, start: Splitting | None
     yield from splitter.course()
     multipliers = np.zeros(len(compiled.term), np.int64)
     multipliers[levels.slot_term] = levels.multiplier
-    constant = int(levels.head[0, COMMITTED])
+    constant = int(levels.head[0, layout.COMMITTED])
     return Splitting(multipliers, shift, constant, constant + (splitter.scaled >> shift))

@@ -25,17 +25,16 @@ import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.overlap.value import layout
 from parcomp.overlap.value._level_kernels import copy_level
-from parcomp.overlap.value._proof_log_kernels import BEST, DEPTH, NODES, SHIFT, STAGE, STATE, TARGET, WORK
-from parcomp.overlap.value._search_kernels import FRESH, search_slice, shrink_root
-from parcomp.overlap.value.layout import BORN, COMMITTED, WHOLE, Levels
+from parcomp.overlap.value._search_kernels import search_slice, shrink_root
 from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
 from parcomp.slices import Slices
 
-__all__ = ["COLD", "HOT", "ValueSearch", "grow_levels"]
+__all__ = ["ValueSearch", "grow_levels", "make_task"]
 
 # Temperatures at which a problem's multipliers are improved, in units of the typical weight.
-HOT, COLD = 0.05, 0.02
+_HOT, _COLD = 0.05, 0.02
 
 
 # Stacks grow this many times at once up to this many bytes an array, and twofold beyond: memory that is not written to
@@ -43,7 +42,7 @@ HOT, COLD = 0.05, 0.02
 _GROWTH, _ROOMY = 16, 1 << 28
 
 
-def grow_levels(levels: Levels) -> Levels:
+def grow_levels(levels: layout.Levels) -> layout.Levels:
     """The same stack with at least twice the room."""
 
     def grow(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
@@ -52,7 +51,13 @@ def grow_levels(levels: Levels) -> Levels:
         longer[: len(array)] = array
         return longer
 
-    return Levels._make(grow(array) for array in levels)
+    return layout.Levels._make(grow(array) for array in levels)
+
+
+def make_task(compiled: CompiledWorkload, unit: float, log: npt.NDArray[np.int64]) -> layout.Task:
+    """What a search of a workload is given, ``unit`` being its typical weight."""
+    row = np.zeros(compiled.attribute_count, np.int32)
+    return layout.Task(row, log, compiled.weights, len(compiled.term), _HOT * unit, _COLD * unit, unit)
 
 
 class ValueSearch(Search):
@@ -73,25 +78,24 @@ class ValueSearch(Search):
         self._root_rounds = root_rounds
         self._shift = choose_shift(compiled.total)
         self._unit = typical_weight(compiled)
-        self._state = np.zeros(STATE, np.int64)
-        self._state[SHIFT] = self._shift
-        self._best_row = self.row.copy()
-        self._no_log = np.zeros(0, np.int64)
+        self._state = np.zeros(layout.STATE, np.int64)
+        self._state[layout.SHIFT] = self._shift
+        self._task = make_task(compiled, self._unit, np.zeros(0, np.int64))
 
     def course(self) -> Slices[None]:
         """Bound the workload as a whole, then prove ever smaller targets."""
         yield from self._set_up()
         while self.lower < self.upper:
-            before = int(self._state[WORK])
+            before = int(self._state[layout.WORK])
             self._search(before + self.left)
-            yield int(self._state[WORK]) - before
+            yield int(self._state[layout.WORK]) - before
 
     def _set_up(self) -> Slices[None]:
         """Load the workload and bound it by the best multipliers that the root rounds find."""
         self._levels = yield from load_levels.slices(self.compiled, self._shift)
         self._scratch = make_scratch(self._levels)
         yield self._scratch.pool_accepts.size >> 3
-        constant = int(self._levels.head[0, COMMITTED])
+        constant = int(self._levels.head[0, layout.COMMITTED])
         root = Splitter(self._levels, self._scratch, self._shift, self._unit, self._root_rounds, warm=False)
         for work in root.course():
             self.upper = min(self.upper, constant + (root.scaled >> self._shift))
@@ -105,7 +109,7 @@ class ValueSearch(Search):
     @property
     def nodes(self) -> int:
         """How many problems have been bounded."""
-        return int(self._state[NODES])
+        return int(self._state[layout.NODES])
 
     def learn(self, lower: int, row: Row, upper: int) -> None:
         """Take over what another search has found.
@@ -115,45 +119,39 @@ class ValueSearch(Search):
         """
         state = self._state
         if lower > self.lower:
-            state[BEST] = lower
-            state[TARGET] = max(int(state[TARGET]), lower)
+            state[layout.BEST] = lower
+            state[layout.TARGET] = max(int(state[layout.TARGET]), lower)
         super().learn(lower, row, upper)
-        if self.upper <= state[TARGET]:
-            state[DEPTH] = 0
+        if self.upper <= state[layout.TARGET]:
+            state[layout.DEPTH] = 0
 
     def _search(self, end: int) -> None:
         """Go on with the search for a row heavier than the target, or start one, until its work reaches ``end``."""
         state = self._state
         while len(self._levels.head) < 2:
             self._levels = grow_levels(self._levels)
-        if state[DEPTH] == 0:
-            state[TARGET] = self._next_target()
-            state[BEST] = self.lower
-            state[STAGE] = FRESH
-            copy_level(self._levels, 0, 1, self._scratch, WHOLE)
-            self._levels.head[1, BORN] = state[WORK]
-            state[DEPTH] = 1
+        if state[layout.DEPTH] == 0:
+            state[layout.TARGET] = self._next_target()
+            state[layout.BEST] = self.lower
+            state[layout.STAGE] = layout.FRESH
+            copy_level(self._levels, 0, 1, self._scratch, layout.WHOLE)
+            self._levels.head[1, layout.BORN] = state[layout.WORK]
+            state[layout.DEPTH] = 1
         roomy = search_slice(
             self._levels,
             self._scratch,
             state,
-            self._best_row,
+            self._task,
             end,
-            HOT * self._unit,
-            COLD * self._unit,
-            self._unit,
-            self._no_log,
-            self.compiled.weights,
-            len(self.compiled.term),
         )
-        if state[BEST] > self.lower:
+        if state[layout.BEST] > self.lower:
             # Queries that the search stopped counting may be satisfied too, so the row may weigh more than it knows.
-            self.row = self._best_row.copy()
+            self.row = self._task.best_row.copy()
             self.lower = self.compiled.weigh(self.row)
-            state[BEST] = self.lower
-            state[TARGET] = max(int(state[TARGET]), self.lower)
-        if state[DEPTH] == 0:
-            self.upper = min(self.upper, int(state[TARGET]))
+            state[layout.BEST] = self.lower
+            state[layout.TARGET] = max(int(state[layout.TARGET]), self.lower)
+        if state[layout.DEPTH] == 0:
+            self.upper = min(self.upper, int(state[layout.TARGET]))
         elif not roomy:
             self._levels = grow_levels(self._levels)
 
