@@ -48,7 +48,7 @@ def _searches() -> None:
         _random(300, 12, 12, most=3),
         _random(60, 20, 6),
         _random(200, 1, 50, ranges=True),
-        _random(200, 2, 1_000, ranges=True),
+        _random(900, 2, 1_000, ranges=True),
         _random(200, 4, 50, ranges=True),
         _random(40, 6, 20_000, most=4),
         _random(150, 10, 1_000, most=6),
@@ -56,8 +56,24 @@ def _searches() -> None:
         pc.max_overlap(workload, time_limit=2.0)
 
 
-def _cliques() -> None:
-    for workload in (_random(80, 4, 9, most=2), _random(200, 5, 6, most=4)):
+def _graphs() -> None:
+    import numpy as np
+
+    from parcomp.bits import pack_bits
+    from parcomp.graph import QueryGraph, build_query_graph, search_cliques
+    from parcomp.model.compile import compile_workload
+    from parcomp.overlap.cover import overlap_is_clique
+
+    draw = np.random.default_rng(0)
+    adjacent = np.triu(draw.random((200, 200)) < 0.8, 1)
+    search_cliques(QueryGraph(pack_bits(adjacent | adjacent.T), draw.integers(1, 10, 200)), 2.0)
+    domain = pc.Domain({"a": pc.Integer(0, 399)})
+    subsets = [np.flatnonzero(draw.random(400) < 0.3).tolist() for _ in range(8)]
+    few = pc.Workload(domain, [domain.query(a=subsets[number % 8]) for number in range(60)])
+    build_query_graph(compile_workload(few).compiled)
+    arcs = [domain.query(a=[first, (first + 1) % 400, (first + 2) % 400]) for first in range(400)]
+    overlap_is_clique(compile_workload(pc.Workload(domain, arcs)).compiled)
+    for workload in (few, _random(80, 4, 9, most=2), _random(200, 5, 6, most=4)):
         pc.clique_number(workload, time_limit=2.0)
         pc.chromatic_number(workload)
         pc.max_overlap(workload, method="clique", time_limit=2.0)
@@ -66,11 +82,14 @@ def _cliques() -> None:
 def _huge_domains() -> None:
     import numpy as np
 
+    from parcomp.graph import WorkloadGraph
     from parcomp.overlap.sparse import SparseSearch
 
     workload = _random(40, 12, 9, most=6)
+    building = WorkloadGraph(workload, np.arange(40), workload.units, mask_values=0)
+    building.advance(1 << 30)
     search = SparseSearch(workload, np.arange(40), workload.units)
-    search.advance(1 << 30)
+    search.advance(1 << 26)
     search.bracket()
 
 
@@ -104,7 +123,7 @@ def _files() -> None:
 
 _STEPS: dict[str, Callable[[], None]] = {
     "reductions and searches": _searches,
-    "cliques and colorings": _cliques,
+    "cliques and colorings": _graphs,
     "huge domains": _huge_domains,
     "certificates": _certificates,
     "decisions of a custodian": _custodians,
