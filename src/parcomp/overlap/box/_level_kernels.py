@@ -198,43 +198,6 @@ def restrict_box(queries, stack, depth, q, top, numbers_top):
     return top, numbers_top, work
 
 
-@inlined
-def _look_up_values(queries, stack, child, i, q):
-    """Whether term ``i`` of candidate ``q`` accepts some and every live value; it leaves the columns of the others."""
-    words, numbers = stack.words, stack.numbers
-    a = queries.attribute[i]
-    width, bit = stack.level[child, layout.WIDTH], bit_of(q)
-    column = stack.columns_at[child, a] + (q >> 6)
-    some, every = False, True
-    for j in range(stack.values_at[a], stack.values_at[a] + stack.live[child, a]):
-        v = numbers[j]
-        if has_bit(queries.mask_words[queries.offset[i] + (v >> 6)], v):
-            some = True
-        else:
-            every = False
-            words[column] &= ~bit
-        column += width
-    return some, every
-
-
-@inlined
-def _look_up_mask(queries, stack, child, i):
-    """Whether term ``i`` accepts some and every live value, by the words of its mask, and the work."""
-    words, a = stack.words, queries.attribute[i]
-    offset, box = queries.offset[i], stack.box_at[child, a]
-    some, every = False, True
-    work = np.int64(0)
-    for z in range(queries.width[a]):
-        inside = words[box + z]
-        common = inside & queries.mask_words[offset + z]
-        work += 1
-        some = some or common != layout.NONE
-        every = every and common == inside
-        if some and not every:
-            break
-    return some, every, work
-
-
 @inner_kernel
 def sift_candidates(queries, stack, depth):
     """Drop the child's candidates that miss the box, absorb those that contain it; returns the work.
@@ -246,9 +209,9 @@ def sift_candidates(queries, stack, depth):
     """
     words, numbers, child = stack.words, stack.numbers, depth + 1
     head = stack.level[child]
-    candidates, names = head[layout.CANDIDATES], head[layout.NAMES]
+    candidates, names, width = head[layout.CANDIDATES], head[layout.NAMES], head[layout.WIDTH]
     work = np.int64(0)
-    for k in range(head[layout.WIDTH]):
+    for k in range(width):
         word = words[candidates + k]
         while word:
             q = (k << 6) + lowest_bit(word)
@@ -266,12 +229,29 @@ def sift_candidates(queries, stack, depth):
                     continue
                 if not words[stack.open_at[depth, a] + k] & bit:
                     continue
+                offset = queries.offset[i]
+                some, every = False, True
                 if mode == layout.TO_COLUMNS:
-                    some, every = _look_up_values(queries, stack, child, i, q)
+                    column = stack.columns_at[child, a] + k
+                    for j in range(stack.values_at[a], stack.values_at[a] + stack.live[child, a]):
+                        v = numbers[j]
+                        if has_bit(queries.mask_words[offset + (v >> 6)], v):
+                            some = True
+                        else:
+                            every = False
+                            words[column] &= ~bit
+                        column += width
                     work += stack.live[child, a]
                 else:
-                    some, every, spent = _look_up_mask(queries, stack, child, i)
-                    work += spent
+                    box = stack.box_at[child, a]
+                    for z in range(queries.width[a]):
+                        inside = words[box + z]
+                        common = inside & queries.mask_words[offset + z]
+                        work += 1
+                        some = some or common != layout.NONE
+                        every = every and common == inside
+                        if some and not every:
+                            break
                 if not some:
                     missed = True
                     break
