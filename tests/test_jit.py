@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import parcomp
 from parcomp import jit
 
@@ -27,9 +29,13 @@ def twice(x):
 """
 
 
-def run(path, code):
+def run(path, code, **environment):
     ran = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(path)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.split()
@@ -41,24 +47,78 @@ def write(package, step, factor):
     (package / "layout.py").write_text(f"FACTOR = {factor}\n")
 
 
-def test_a_change_in_a_callee_or_a_constant_of_another_module_is_seen(tmp_path):
-    """And without a change, what was compiled is loaded."""
+CALL = "print(outer.twice(1), sum(outer.twice.stats.cache_hits.values()))"
+CODE = f"from steps import _outer_kernels as outer; outer.twice(1); {CALL}"
+
+
+@pytest.fixture
+def package(tmp_path):
     package = tmp_path / "steps"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    code = (
-        "from steps import _outer_kernels as outer; result = outer.twice(1); "
-        "print(result, sum(outer.twice.stats.cache_hits.values()))"
-    )
     shutil.copytree(Path(parcomp.__file__).parent, tmp_path / "parcomp", ignore=shutil.ignore_patterns("__pycache__"))
+    return package
+
+
+def test_a_change_in_a_callee_or_a_constant_of_another_module_is_seen(tmp_path, package):
+    """And without a change, what was compiled is loaded."""
     expected = [((1, 1), "3"), ((1, 1), "3"), ((2, 1), "5"), ((2, 10), "50")]
     hits = []
     for (step, factor), result in expected:
         write(package, step, factor)
-        answer, hit = run(tmp_path, code)
+        answer, hit = run(tmp_path, CODE)
         assert answer == result
         hits.append(hit)
     assert hits == ["0", "1", "0", "0"]
+
+
+def test_what_could_not_be_written_leaves_no_stale_code_behind(tmp_path, package):
+    """A disk that is full after the index was written, with the code of another version beside it."""
+    write(package, 1, 1)
+    assert run(tmp_path, CODE)[0] == "3"
+    write(package, 2, 1)
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000)); "
+    ignore = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    assert run(tmp_path, ignore + full + CODE, PYTHONDONTWRITEBYTECODE="1")[0] == "5"
+    assert run(tmp_path, CODE)[0] == "5"
+    assert len([*package.rglob("_outer_kernels.twice-*.nbi")]) == 1
+
+
+def test_code_is_stamped_by_the_source_that_was_loaded(tmp_path, package):
+    """A package that is upgraded under a running process, before its first call of a kernel."""
+    write(package, 1, 1)
+    # Of another length: Python itself tells sources apart by length and by second.
+    inner = INNER.format(step=10)
+    code = (
+        "from steps import _outer_kernels as outer; from pathlib import Path; "
+        f"Path({str(package / '_inner_kernels.py')!r}).write_text({inner!r}); outer.twice(1); {CALL}"
+    )
+    assert run(tmp_path, code)[0] == "3"
+    assert run(tmp_path, CODE)[0] == "21"
+
+
+def test_without_a_place_to_keep_code_it_is_compiled_all_the_same(tmp_path, package):
+    write(package, 1, 1)
+    assert run(tmp_path, CODE, NUMBA_CACHE_LOCATOR_CLASSES="ZipCacheLocator") == ["3", "0"]
+
+
+def test_ctrl_c_while_numba_is_imported_waits_for_its_end(tmp_path, package):
+    """The interrupt is told, and the process can go on."""
+    write(package, 1, 1)
+    code = f"""
+import os, signal, threading
+from steps import _outer_kernels as outer
+threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+told = 0
+for _ in range(2):
+    try:
+        outer.twice(1)
+    except KeyboardInterrupt:
+        told += 1
+print(told)
+{CALL}
+"""
+    assert run(tmp_path, code)[:2] == ["1", "3"]
 
 
 def test_a_changed_kernel_of_this_package_is_seen_by_its_callers(tmp_path):

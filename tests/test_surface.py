@@ -102,6 +102,9 @@ def test_reprs_say_what_matters():
     assert repr(pc.Categorical(["F", "M"], nullable=True)) == "Categorical(['F', 'M'], nullable=True)"
     loss = repr(privacy_loss(paper, neighbours="replace-one"))
     assert loss == "<PrivacyLoss of 6 queries: pure DP with ε = 6 against replacing one row; exact, 0.0% saved>"
+    assert repr(pc.max_overlap(paper)) == "<MaximumOverlap of 6 queries: 3, of 6 in all>"
+    assert repr(pc.clique_number(paper)) == "<CliqueNumber: 3, by 3 queries>"
+    assert repr(pc.chromatic_number(paper)) == "<ChromaticNumber: at most 3, by 3 classes>"
     assert repr(pc.plan(paper, budget=1)).startswith("<Plan of 6 queries, mean: ε = 1, mean error 2.3")
 
 

@@ -15,6 +15,9 @@ PACKAGES = (
     "parcomp.errors",
     "parcomp.model",
     "parcomp.privacy",
+    "parcomp.overlap",
+    "parcomp.graph",
+    "parcomp.certificate",
     "parcomp.planning",
     "parcomp.custodian",
 )

@@ -5,22 +5,24 @@ where it is defined, and whoever never calls one never pays for numba.  The firs
 kernels known by then and puts them in their places, in each module that defines or imports kernels, so that kernels
 find each other and later calls go straight to compiled code.
 
-Compiled code is kept on disk, beside the modules or where ``NUMBA_CACHE_DIR`` says.  Numba itself looks whether the
-file of a function has changed, not whether the files of the functions it calls have.  Here what is kept is stamped by
-the content of a kernel's module and of all modules of this package that it imports, directly or by way of others, so
-that stale code is never run.  That holds since kernels take what they use from modules at their top, by plain imports.
+Compiled code is kept on disk, beside the modules or where ``NUMBA_CACHE_DIR`` says (:mod:`parcomp._kept_code`).  Numba
+itself looks whether the file of a function has changed, not whether the files of the functions it calls have.  Here
+what is kept is named by a stamp: the content of a kernel's module and of all modules of this package that it imports,
+directly or by way of others, as they were when the module was loaded.  So stale code is never run.  That holds since
+kernels take what they use from modules at their top, by plain imports.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import signal
 import sys
-from collections.abc import Callable
-from functools import cache, partial
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, current_thread, main_thread
 from typing import Any, Final
 
 __all__ = ["Kernel", "float_kernel", "inlined", "inner_kernel", "intrinsic", "kernel", "known", "sources"]
@@ -91,30 +93,20 @@ def intrinsic(function: Callable[..., Any]) -> Kernel:
 
 
 def _marked(function: Callable[..., Any], **options: Any) -> Kernel:
-    def make(function: Callable[..., Any]) -> Any:
-        from numba import njit  # noqa: PLC0415  as above
+    # Taken when the module is loaded: the file may be another one by the time of the first call.
+    stamp = _stamp(function.__module__)
 
-        dispatcher = njit(cache=True, nogil=True, **options)(function)
-        kept = dispatcher._cache._cache_file
-        # The stamp is kept with the code and compared when it is loaded.
-        kept._source_stamp = _stamp(function.__module__)
-        kept._load_index = partial(_index, kept._load_index)
-        return dispatcher
+    def make(function: Callable[..., Any]) -> Any:
+        from parcomp._kept_code import compiled  # noqa: PLC0415  as above
+
+        return compiled(function, stamp, **options)
 
     return Kernel(function, make)
 
 
-def _index(load: Callable[[], Any]) -> Any:
-    """What is kept, or nothing where it names types that are gone: numba reads those before it compares the stamp."""
-    try:
-        return load()
-    except (AttributeError, ImportError):
-        return {}
-
-
 def _bind() -> None:
     """Make numba's objects of all kernels known, and put them in the kernels' places."""
-    with _lock:
+    with _lock, _uninterrupted():
         for made in _unbound:
             made._compiled = made.make(made.py_func)
         for namespace in {id(made.py_func.__globals__): made.py_func.__globals__ for made in _unbound}.values():
@@ -124,37 +116,54 @@ def _bind() -> None:
         _unbound.clear()
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait: a numba that is half imported is of no more use to the process."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    pressed = False
+
+    def note(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
 @cache
 def sources(module: str) -> frozenset[Path]:
     """The file of a module and those of all modules of its package that it imports, directly or by way of others."""
+    own = Path(str(sys.modules[module].__file__))
     package = module.partition(".")[0]
-    found: set[Path] = set()
-    waiting, seen = [module], {module}
+    found, waiting = {own}, [own]
     while waiting:
-        spec = sys.modules[name].__spec__ if (name := waiting.pop()) in sys.modules else find_spec(name)
-        if spec is None or spec.origin is None:
-            continue
-        path = Path(spec.origin)
-        found.add(path)
-        for match in _IMPORT.finditer(path.read_bytes()):
+        for match in _IMPORT.finditer(waiting.pop().read_bytes()):
             source, member = (part.decode() if part else "" for part in match.groups())
             if source.partition(".")[0] == package:
                 # What a package's own file imports for others is no concern of the module.
-                for candidate in (f"{source}.{member}", source) if member else (source,):
-                    if candidate not in seen and _is_module(candidate):
-                        seen.add(candidate)
-                        waiting.append(candidate)
-                        break
+                path = _file(f"{source}.{member}") or _file(source)
+                if path is not None and path not in found:
+                    found.add(path)
+                    waiting.append(path)
     return frozenset(found)
 
 
-def _is_module(name: str) -> bool:
-    if name in sys.modules:
-        return hasattr(sys.modules[name], "__spec__")
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+def _file(module: str) -> Path | None:
+    """The file of a module, looked for and not imported: its package may be in the midst of that."""
+    package, *parts = module.split(".")
+    for root in getattr(sys.modules.get(package), "__path__", ()):
+        base = Path(root).joinpath(*parts)
+        for path in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
 
 
 @cache

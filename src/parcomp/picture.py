@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parcomp.errors import ParcompError
+from parcomp.errors import ArgumentError, ParcompError, shown
 
 __all__ = ["picture"]
 
@@ -15,6 +15,8 @@ __all__ = ["picture"]
 @contextmanager
 def picture(path: Path, **figure: Any) -> Iterator[tuple[Any, Any]]:
     """Yield a figure and its axes, and write them to a file once they are drawn; what draws may need networkx too."""
+    if path.suffix.lower() != ".png":
+        raise ArgumentError(f"a picture is a PNG file, NAME.png, not {shown(path.name)}")
     try:
         import matplotlib as mpl  # noqa: PLC0415  an optional dependency
 

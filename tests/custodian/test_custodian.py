@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -320,10 +319,20 @@ def test_a_refusal_tells_amounts_in_the_parameter_rounded_to_the_safe_side(tmp_p
         assert refused.value.cost >= Fraction("0.9000000001")
         left = known.budget_down(1) - known.cost_up("0.7")
         assert Fraction(repr(refused.value.remaining)) ** known.power <= Fraction(left, 10**9)
-        assert refused.value.remaining == pytest.approx((left / 10**9) ** (1 / known.power), rel=1e-12)
+        assert refused.value.remaining == pytest.approx((left / 10**9) ** (1 / known.power), abs=1e-9)
         assert refused.value.remaining == custodian.quote(YOUNG, **{known.parameter: "0.9"}).remaining
-        # Costs are rounded up to the ninth digit, which under GDP the root of what is left goes beyond.
-        custodian.ask(YOUNG, **{known.parameter: math.floor(refused.value.remaining * 10**9) / 10**9})
+        custodian.ask(YOUNG, **{known.parameter: refused.value.remaining})
+
+
+def test_a_refusal_names_what_leaves_least(tmp_path):
+    """Beyond both, it is the quota where that leaves less, and the budget where that does."""
+    with open_custodian(tmp_path, budget="1", quotas={"anna": "0.3", "ben": "1"}) as custodian:
+        for analyst, reason in (
+            ("anna", "the quota of anna leaves epsilon 0.3"),
+            ("ben", "the budget leaves epsilon 1"),
+        ):
+            with pytest.raises(RefusedError, match=f"{reason} "):
+                custodian.ask(WOMEN, epsilon="5", analyst=analyst)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -45,6 +46,10 @@ def _commands() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, or with a line on standard error 2 for bad input, 3 for a refusal."""
     command = typer.main.get_command(app)
+    for stream in (sys.stdout, sys.stderr):
+        # An answer that was paid for is shown, on whatever terminal.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         with warnings.catch_warnings(record=True) as noted:
@@ -60,14 +65,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = error.format_message() if isinstance(error, TyperException) else str(error)
         print(f"parcomp: {' '.join(message.split())}", file=sys.stderr)
         return 3 if isinstance(error, RefusedError) else 2
-    except (BrokenPipeError, SystemExit) as ended:
+    except BrokenPipeError:
+        return _unread()
+    except OSError as error:
+        print(f"parcomp: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except SystemExit as ended:
         # Typer and rich end a program whose output nobody reads by exit code 1, and a shell's completion by others.
-        if isinstance(ended, SystemExit) and ended.code != 1:
+        if ended.code != 1:
             raise
-        # What is still buffered must not fail as Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _unread()
     # Typer makes an interrupt an exit code.
     if result == 130:
         print("parcomp: interrupted", file=sys.stderr)
     return result if isinstance(result, int) else 0
+
+
+def _unread() -> int:
+    """The exit code of a program whose output nobody reads any more."""
+    # What is still buffered must not fail as Python ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141

@@ -39,6 +39,9 @@ def overlap(
     """Compute what a set of queries really costs: its maximum overlap."""
     if certificate is not None and len(workloads) > 1:
         raise ArgumentError(f"--certificate takes one workload, not {len(workloads)}")
+    if certificate is not None:
+        # A search is not to be lost for a file that cannot be written.
+        certificate.open("a", encoding="utf-8").close()
     read_domain = pc.Domain.load(domain)
     # All files are read first: a typo in the last one shows before an hour is spent on the first.
     read_workloads = [pc.Workload.load(read_domain, path) for path in workloads]

@@ -71,10 +71,11 @@ class Books:
         if own is None:
             return verdict
         mine = own.judge(expense)
+        tighter = mine if mine.short_of and mine.remaining < verdict.remaining else verdict
         return replace(
             verdict,
             remaining=min(verdict.remaining, mine.remaining),
-            short_of=verdict.short_of or mine.short_of,
+            short_of=tighter.short_of or mine.short_of,
         )
 
     def bought(self, statement: str, units: int) -> Charge | None:

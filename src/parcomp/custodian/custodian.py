@@ -159,6 +159,9 @@ class Custodian:
                 self._opened.close()
             self._ledger.close()
 
+    def __repr__(self) -> str:
+        return f"<Custodian of {self.settings.name}, version {self.settings.version}>"
+
     def __enter__(self) -> Custodian:
         return self
 

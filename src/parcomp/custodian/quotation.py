@@ -35,7 +35,7 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
 def refusal(settings: Settings, release: Release, verdict: Verdict) -> RefusedError:
     """Why a statement is refused and what would be possible; says nothing that depends on the data."""
     measure = settings.measure
-    left, cost = measure.parameter_down(verdict.remaining), measure.parameter_up(release.units)
+    left, cost = measure.affordable_down(verdict.remaining), measure.parameter_up(release.units)
     # What is left may be too little for any noise that can be drawn.
     affordable = _affordable(settings, release, verdict) is not None
     advice = f"ask at {left} or less" if affordable else "ask about other rows"
@@ -53,7 +53,7 @@ def _quote(settings: Settings, books: Books, release: Release, verdict: Verdict,
     return Quote(
         cost=measure.parameter_up(release.units),
         adds=0 if free else _grown(settings, loss, loss + verdict.adds),
-        remaining=measure.parameter_down(verdict.remaining),
+        remaining=measure.affordable_down(verdict.remaining),
         fits=free or verdict.fits,
         expected_error=0.0 if release.statement.query.is_contradiction else release.expected_error,
         best_error=None if best is None else best.expected_error,

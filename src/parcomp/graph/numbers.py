@@ -63,6 +63,10 @@ class CliqueNumber:
     members: list[QueryId]
     seconds: float
 
+    def __repr__(self) -> str:
+        bracket = f"{self.upper:,}" if self.exact else f"{self.lower:,} … {self.upper:,}"
+        return f"<CliqueNumber: {bracket}, by {len(self.members):,} queries>"
+
 
 @dataclass(frozen=True, slots=True)
 class ChromaticNumber:
@@ -71,6 +75,9 @@ class ChromaticNumber:
     upper: int | float
     classes: list[list[QueryId]]
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<ChromaticNumber: at most {self.upper:,}, by {len(self.classes):,} classes>"
 
 
 def clique_number(workload: Workload, time_limit: float = 60.0) -> CliqueNumber:

@@ -41,6 +41,8 @@ def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: boo
             _make_private(file)
         _check_private(file)
     except FileNotFoundError:
+        if create:
+            raise LedgerError(f"{path}: the directory does not exist; make it first") from None
         raise MissingLedgerError(
             f"{path}: there is no ledger; make it once, with parcomp init. If there was one, find it: what was charged "
             "there is spent"

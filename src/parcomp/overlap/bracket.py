@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
+from parcomp.errors import ParcompError
 from parcomp.model import QueryId, Value
 
 __all__ = ["METHODS", "Bracket", "MaximumOverlap", "Method"]
@@ -27,6 +28,14 @@ class Bracket:
     upper: int
     row: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
     explanation: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            # A fault in a kernel, or in the machine: charging by the upper end would under-state the loss.
+            raise ParcompError(
+                f"the solver contradicts itself: a row weighs {self.lower}, above the bound of {self.upper} that it "
+                "has proven; nothing is answered by it. Reinstall Parcomp, and report this if it happens again"
+            )
 
     @property
     def exact(self) -> bool:
@@ -54,6 +63,10 @@ class MaximumOverlap:
     seconds: float
     explanation: tuple[str, ...] = field(repr=False)
     prove: Callable[[], dict[str, Any]] = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        bracket = f"{self.upper:,}" if self.exact else f"{self.lower:,} … {self.upper:,}"
+        return f"<MaximumOverlap of {self.queries:,} queries: {bracket}, of {self.total:,} in all>"
 
     @property
     def certificate(self) -> dict[str, Any]:

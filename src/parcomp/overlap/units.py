@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.errors import WorkloadError
+from parcomp.errors import ArgumentError, WorkloadError
 from parcomp.graph import GraphNumber
 from parcomp.model import Workload
 from parcomp.model.compile import Compilation, compilable, compile_workload, whole_weights
@@ -70,7 +70,7 @@ class WorkloadOverlap:
         weights, unit = self._weights(units)
         told = None if tell is None else lambda lower, upper: tell(lower * unit, upper * unit)
         if method not in METHODS:
-            raise WorkloadError(f"unknown method {method!r}; there are {', '.join(METHODS[:-1])} and {METHODS[-1]}")
+            raise ArgumentError(f"unknown method {method!r}; there are {', '.join(METHODS[:-1])} and {METHODS[-1]}")
         if self._compilation is None:
             search = SparseSearch(self._workload, self.queries, weights, method)
             with suppress(KeyboardInterrupt):

@@ -98,6 +98,7 @@ def best_allocation(
         weighed = weigh(problem, source, units, deadline, None if late else enough)
         least_heavy = max(least_heavy, weighed.lower / problem.budget)
         tell(rounds, least_heavy)
+        assert weighed.row is not None
         if late or weighed.lower <= enough or not pool.join(weighed.row[None, :], cost):
             break
     if isinstance(source, EveryRow):

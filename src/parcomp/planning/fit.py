@@ -12,26 +12,17 @@ floating point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.overlap import Engine, keep_queries
+from parcomp.overlap import Bracket, Engine, keep_queries
 from parcomp.planning.problem import AllocationProblem, Floats, Units
 from parcomp.planning.rows import EveryRow, RowSource
 from parcomp.slices import run
 
-__all__ = ["Weighed", "book", "shrink", "shrink_rows", "weigh"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
-    """A bracket around what the heaviest row costs, in units, and what the row that attains ``lower`` covers."""
-
-    lower: int
-    upper: int
-    row: npt.NDArray[np.bool_]
+__all__ = ["book", "shrink", "shrink_rows", "weigh"]
 
 
 def book(problem: AllocationProblem, cost: Floats) -> Units:
@@ -41,8 +32,8 @@ def book(problem: AllocationProblem, cost: Floats) -> Units:
 
 def weigh(
     problem: AllocationProblem, source: RowSource, units: Units, deadline: float, enough: int | None = None
-) -> Weighed:
-    """Bracket what the heaviest row costs, exactly or until the deadline.
+) -> Bracket:
+    """Bracket what the heaviest row costs, exactly or until the deadline; its ``row`` is which groups the row covers.
 
     With ``enough`` it need only be found out whether the heaviest row costs more than that.
     """
@@ -50,7 +41,7 @@ def weigh(
     if isinstance(source, EveryRow):
         load = source.weigh(weights)
         heaviest = int(load.argmax())
-        return Weighed(int(load[heaviest]), int(load[heaviest]), source.rows[heaviest])
+        return Bracket(int(load[heaviest]), int(load[heaviest]), source.rows[heaviest])
     # The engine takes positive weights only.
     paid = np.flatnonzero(weights)
     compiled = keep_queries(replace(problem.reduced, weights=weights), paid)
@@ -68,7 +59,7 @@ def weigh(
     assert bracket.row is not None
     row = np.zeros(problem.group_count, np.bool_)
     row[problem.reduced.members(bracket.row)] = True
-    return Weighed(bracket.lower, bracket.upper, row)
+    return Bracket(bracket.lower, bracket.upper, row)
 
 
 def shrink(problem: AllocationProblem, units: Units, upper: int, least_upper: int) -> Units:

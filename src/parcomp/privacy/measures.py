@@ -103,6 +103,10 @@ class Measure:
         """The parameter within additive units, rounded down: for what a given cost buys."""
         return amount_down(units) if self.power == 1 else _root(units, up=False)
 
+    def affordable_down(self, units: int) -> int | float:
+        """The most that can be asked for within additive units, given that costs are booked in whole units."""
+        return amount_down(units if self.power == 1 else math.isqrt(units * UNITS_PER_ONE))
+
     def growth_up(self, before: int, after: int) -> int | float:
         """By how much the parameter grows from additive units to more of them, rounded up."""
         if self.power == 1 or before in (0, after):
