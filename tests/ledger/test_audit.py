@@ -116,6 +116,42 @@ def test_what_the_online_state_admits_passes_an_audit(spent: list[tuple[Statemen
     assert found.loss <= 60
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_ledger_on_a_domain_of_20_000_digits(monkeypatch: pytest.MonkeyPatch, compiled: bool) -> None:
+    """As masks or without them the loss is exact, and no more than on the three attributes that all ask about."""
+    if not compiled:
+        monkeypatch.setattr("parcomp.overlap.units.compilable", lambda _: False)
+    randomness = random.Random(3)
+    domain = Domain({f"a{number}": Integer(0, 9) for number in range(20_000)})
+    assert domain.size == 10**20_000
+    # All ask about the first three attributes, so that many are disjoint, and about fifty others.
+    queries = [
+        domain.query(
+            {
+                f"a{number}": randomness.sample(range(10), 4)
+                for number in (*range(3), *randomness.sample(range(3, 20_000), 50))
+            }
+        )
+        for _ in range(30)
+    ]
+    best = max(sum(query.covers(row) for query in small) for small, row in first_attributes_only(queries))
+    binding = Binding.of("d", "1", domain, PURE, 1000)
+    entries = [entry_of(Statement("count", Condition.of(query)), 1, 30) for query in queries]
+    found = audit_charges(chained(binding, entries), binding, domain, time_limit=30.0)
+    assert found.ok, found.problems
+    assert found.lower == found.loss <= best
+
+
+def first_attributes_only(queries):
+    """What the queries ask of the first three attributes alone, with each row of these: more overlaps there."""
+    domain = Domain({f"a{number}": Integer(0, 9) for number in range(3)})
+    small = [
+        domain.query({name: written for name, written in query.where().items() if name in domain.names})
+        for query in queries
+    ]
+    return [(small, dict(zip(domain.names, row, strict=True))) for row in product(range(10), repeat=3)]
+
+
 def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scattered subsets of many values, where the first bound is not the loss."""
     monkeypatch.setattr("parcomp.ledger.audit._FIRST_WORK", 1)
