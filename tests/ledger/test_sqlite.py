@@ -68,7 +68,7 @@ def test_relative_and_absolute_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("sqlite:///:memory:", "sqlite:///FILE"),
         ("ledger.db", "sqlite:///FILE or postgresql://"),
         ("mysql://user:secret@host/db", "not at 'mysql'"),
-        ("sqlite:////nowhere/at/all/ledger.db", "there is no ledger"),
+        ("sqlite:////nowhere/at/all/ledger.db", "there is no ledger|the directory does not exist"),
         ("sqlite:////", "cannot be|lets other users"),
     ],
 )

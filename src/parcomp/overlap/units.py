@@ -55,11 +55,11 @@ class WorkloadOverlap:
         else:
             self.queries = np.flatnonzero(~workload.contradictory())
 
-    def compiled(self) -> CompiledWorkload:
-        """The queries, with unit weights, as a compiled workload in which the same sets of them overlap."""
+    def compiled(self) -> tuple[CompiledWorkload, bool]:
+        """A compiled workload of unit weights in which the queries overlap where they do, and whether there only."""
         if self._compilation is None:
             return listed_overlaps(self._workload, self.queries)
-        return self._compilation.compiled
+        return self._compilation.compiled, True
 
     def total(self, units: Units) -> int:
         """The sum of the costs of all queries that can be satisfied."""

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from parcomp.costs import UNITS_PER_ONE, Amount, amount_down, amount_up, square_up
 from parcomp.errors import ArgumentError, CostError, WorkloadError, shown
 from parcomp.model import QueryId, Workload, book_each
+from parcomp.overlap import Bracket
 from parcomp.planning.accuracy import costs_for_errors, error_exponent, expected_errors, parameter_units
 from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
 from parcomp.planning.filling import least_worst_error, same_for_all
@@ -169,7 +170,7 @@ def plan(
     exponent = error_exponent(kind)
     tell = progress if progress is not None else lambda _rounds, _heaviest: None
     baseline = time.monotonic()
-    gamma = weigh(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
+    gamma = _weighed(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
     if objective == "uniform" and not needed:
         same = problem.budget // gamma.upper
@@ -179,8 +180,10 @@ def plan(
         # On few or busy cores the threads of a linear algebra library wait for each other longer than they compute.
         with threadpool_limits(1, "blas"):
             fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
+        if problem.truth is not None:
+            fitted = _raised_to_the_truth(problem, source, fitted, deadline)
         fitted = _no_worse_than_uniform(problem, objective, fitted, gamma.upper, exponent)
-        if not isinstance(source, EveryRow) and not fitted.close and objective != "uniform":
+        if problem.truth is None and not isinstance(source, EveryRow) and not fitted.close and objective != "uniform":
             raised = raise_costs(problem, fitted.units, deadline)
             fitted = replace(fitted, units=raised, upper=problem.budget)
     if int(fitted.units.min()) < 1:
@@ -217,7 +220,26 @@ def _needed(problem: AllocationProblem, source: RowSource, deadline: float) -> i
     """What the least costs spend together."""
     if not problem.least_units.any():
         return 0
-    return weigh(problem, source, problem.least_units, deadline).upper
+    return _weighed(problem, source, problem.least_units, deadline).upper
+
+
+def _weighed(problem: AllocationProblem, source: RowSource, units: Units, deadline: float) -> Bracket:
+    """What the heaviest row costs, of the rows that there are."""
+    if problem.truth is None:
+        return weigh(problem, source, units, deadline)
+    paid = np.zeros(int(problem.queries[-1]) + 1, np.int64)
+    paid[problem.queries] = units[problem.class_of]
+    return problem.truth.within_time(paid, deadline)
+
+
+def _raised_to_the_truth(problem: AllocationProblem, source: RowSource, fitted: Fitted, deadline: float) -> Fitted:
+    """Costs that fit more rows than there are, raised alike until they take the budget on those that there are.
+
+    With U a proven bound of what the heaviest row costs, B/U times the costs are at most B on every row.
+    """
+    upper = _weighed(problem, source, fitted.units, deadline).upper
+    raised = [units * problem.budget // upper for units in fitted.units.tolist()]
+    return replace(fitted, units=np.array(raised, np.int64), upper=problem.budget, bound=0.0)
 
 
 def _finished(

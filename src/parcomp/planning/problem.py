@@ -37,7 +37,7 @@ class AllocationProblem:
     Class ``k`` stands for ``count[k]`` queries of group ``group[k]``, which is query ``group[k]`` of ``reduced``;
     each of them matters by ``importance[k]`` and costs at least ``least_units[k]``, where the budget is ``budget``
     units.  ``queries`` are the positions in the workload that are no contradictions, ascending, and ``class_of``
-    their classes.
+    their classes.  Where ``reduced`` has overlaps that the workload has not, ``truth`` knows.
     """
 
     reduced: CompiledWorkload
@@ -48,6 +48,7 @@ class AllocationProblem:
     importance: Floats
     least_units: Units
     budget: int
+    truth: WorkloadOverlap | None = None
 
     @property
     def least(self) -> Floats:
@@ -75,7 +76,8 @@ class AllocationProblem:
 def allocation_problem(workload: Workload, importance: Floats, least_units: Units, budget: int) -> AllocationProblem:
     """Reduce a workload; ``importance`` and ``least_units`` are given for each query of it."""
     overlap = WorkloadOverlap(workload)
-    root = reduce(overlap.compiled(), _RULES).root
+    compiled, same = overlap.compiled()
+    root = reduce(compiled, _RULES).root
     assert isinstance(root, Leaf)
     reduction = root.reduction
     queries = overlap.queries
@@ -91,4 +93,5 @@ def allocation_problem(workload: Workload, importance: Floats, least_units: Unit
         importance=np.asarray(distinct["f1"], np.float64),
         least_units=np.asarray(distinct["f2"], np.int64),
         budget=budget,
+        truth=None if same else overlap,
     )
