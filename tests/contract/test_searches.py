@@ -83,9 +83,11 @@ def test_what_is_learned_is_kept_and_never_given_back(name):
     for compiled in WORKLOADS:
         truth, row = heaviest_row(compiled)
         search = SEARCHES[name](compiled)
-        search.advance(20)
+        run_to_end(search, 500, pauses=20)
+        upper = search.upper
         search.learn(truth, np.array(row, np.int32), compiled.total)
         assert search.lower == truth == row_weight(compiled, search.row)
+        assert search.upper <= upper
         search.advance(200)
         search.learn(0, np.zeros(compiled.attribute_count, np.int32), truth)
         assert (search.lower, search.upper) == (truth, truth)
