@@ -167,7 +167,7 @@ _BAD_DOMAIN_FILES = [
     _attribute("attribute a number", "5", says="object"),
     _attribute("attribute null", "null", says="object"),
     _attribute("attribute empty", "{}", says="values"),
-    _attribute("attribute with unknown key", '{"low": 0, "high": 5, "step": 2}', "step", "unknown key"),
+    _attribute("attribute with unknown key", '{"low": 0, "high": 5, "steps": 2}', "steps", "unknown key"),
     _attribute("values empty", '{"values": []}', "values", "empty"),
     _attribute("values a string", '{"values": "FM"}', "values", "list"),
     _attribute("values an object", '{"values": {"F": 1}}', "values", "list"),
@@ -221,6 +221,112 @@ _BAD_DOMAIN_FILES = [
     _attribute("nullable null", '{"low": 0, "high": 1, "bins": 1, "nullable": null}', "nullable", "true or false"),
 ]
 
+_STEPS = [
+    _attribute("step zero", '{"low": 0, "high": 5, "step": 0}', "step", "above 0"),
+    _attribute("step negative", '{"low": 0, "high": 5, "step": "-0.01"}', "step", "above 0"),
+    _attribute("step NaN", '{"low": 0, "high": 5, "step": NaN}', "step", "number"),
+    _attribute("step the string NaN", '{"low": 0, "high": 5, "step": "NaN"}', "step", "decimal number"),
+    _attribute("step the string of an infinity", '{"low": 0, "high": 5, "step": "inf"}', "step", "decimal number"),
+    _attribute("step in other digits", '{"low": 0, "high": 5, "step": "\u0661"}', "step", "decimal number"),
+    _attribute("step with underscores", '{"low": 0, "high": 5, "step": "1_0"}', "step", "decimal number"),
+    _attribute("step empty", '{"low": 0, "high": 5, "step": ""}', "step", "decimal number"),
+    _attribute("step null", '{"low": 0, "high": 5, "step": null}', "step", "number"),
+    _attribute("step a boolean", '{"low": 0, "high": 5, "step": true}', "step", "number"),
+    _attribute("step that does not divide low", '{"low": "0.005", "high": 5, "step": "0.01"}', "low", "multiple"),
+    _attribute("step that does not divide high", '{"low": 0, "high": 5, "step": 2}', "high", "multiple"),
+    _attribute("stepped low NaN", '{"low": NaN, "high": 5, "step": 1}', "low", "number"),
+    _attribute("stepped high infinite", '{"low": 0, "high": Infinity, "step": 1}', "high", "number"),
+    _attribute("stepped high 1e400", '{"low": 0, "high": 1e400, "step": 1}', "high", "ordinary size"),
+    _attribute("step of any exponent", '{"low": 0, "high": 1, "step": "1e-999999999"}', "step", "ordinary size"),
+    _attribute("step of 20 exponent digits", '{"low": 0, "high": 1, "step": "1e-99999999999999999999"}', "step"),
+    _attribute("stepped low a date", '{"low": "2020-01-01", "high": 5, "step": 1}', "low", "decimal number"),
+    _attribute("stepped low above high", '{"low": 5, "high": 4, "step": 1}', says="above"),
+    _attribute("too many steps", '{"low": 0, "high": 3000000000, "step": 1}', says="at most"),
+    _attribute("steps that floats cannot tell apart", '{"low": 0, "high": "1e9", "step": "1e-6"}', "high", "15 digits"),
+    _attribute("step of 40 digits", f'{{"low": 0, "high": 0, "step": 0.{"123" * 13}}}', "step", "15 digits"),
+    _attribute("step and bins", '{"low": 0, "high": 4, "step": 1, "bins": 4}', "step", "one of"),
+    _attribute("step and unit", '{"low": 0, "high": 4, "unit": "day", "step": 1}', "unit", "one of"),
+    _attribute("step and values", '{"values": [1, 2], "step": 1}', says="values stands without"),
+]
+
+_DATES = [
+    _attribute("unknown unit", '{"low": "2020-01-01", "high": "2020-12-31", "unit": "week"}', "unit", "day, hour, mon"),
+    _attribute("unit in capitals", '{"low": "2020-01-01", "high": "2020-12-31", "unit": "Day"}', "unit", "day, hour"),
+    _attribute("unit a list", '{"low": "2020-01-01", "high": "2020-12-31", "unit": []}', "unit", "one of"),
+    _attribute("unit null", '{"low": "2020-01-01", "high": "2020-12-31", "unit": null}', "unit", "one of"),
+    _attribute("dates reversed", '{"low": "2020-12-31", "high": "2020-12-30"}', "low", "after"),
+    _attribute("months reversed", '{"low": "2020-12", "high": "2020-11", "unit": "month"}', "low", "after"),
+    _attribute("impossible day", '{"low": "2020-02-30", "high": "2020-12-31"}', "low", "calendar"),
+    _attribute("year 0", '{"low": "0000", "high": "2020", "unit": "year"}', "low", "calendar"),
+    _attribute("year 10000", '{"low": "2000", "high": 10000, "unit": "year"}', "high", "calendar"),
+    _attribute("date without zeros", '{"low": "2020-1-1", "high": "2020-12-31"}', "low", "2020-12-31"),
+    _attribute("date without dashes", '{"low": "20200101", "high": "2020-12-31"}', "low", "2020-12-31"),
+    _attribute("date in words", '{"low": "2020-01-01", "high": "today"}', "high", "2020-12-31"),
+    _attribute("date a number", '{"low": 5, "high": 7, "unit": "day"}', "low", "2020-12-31"),
+    _attribute("date null", '{"low": "2020-01-01", "high": null, "unit": "day"}', "high", "not a date"),
+    _attribute("numbers in quotes", '{"low": "0", "high": "5"}', "low", "not a date"),
+    _attribute("month for a day", '{"low": "2020-01", "high": "2020-12-31"}', "low", "2020-12-31"),
+    _attribute("year for a month", '{"low": "2020-01", "high": "2020", "unit": "month"}', "high", "2020-12"),
+    _attribute("half an hour", '{"low": "2020-01-01T05:30", "high": "2020-12-31", "unit": "hour"}', "low", "T05"),
+    _attribute("time zone", '{"low": "2020-01-01T05:00:00+02:00", "high": "2021-01-01", "unit": "hour"}', "low", "ISO"),
+    _attribute("unit and bins", '{"low": "2020-01-01", "high": "2020-12-31", "unit": "day", "bins": 4}', "unit"),
+    _attribute("clip of dates", '{"low": "2020-01-01", "high": "2020-12-31", "clip": true}', "clip", "only numbers"),
+    _attribute("clip of categories", '{"values": ["F", "M"], "clip": true}', "clip", "only numbers"),
+    _attribute("clip of categories is false", '{"values": ["F", "M"], "clip": false}', "clip", "only numbers"),
+    _attribute("clip a number", '{"low": 0, "high": 5, "clip": 1}', "clip", "true or false"),
+    _attribute("clip of bins null", '{"low": 0, "high": 5, "bins": 5, "clip": null}', "clip", "true or false"),
+    _attribute("clip of steps a string", '{"low": 0, "high": 5, "step": 1, "clip": "no"}', "clip", "true or false"),
+]
+
+
+def _levels(name: str, levels: str, says: str) -> BadFile:
+    return _attribute(f"levels {name}", f'{{"values": ["a", "b", 3], "levels": {levels}}}', "levels", says)
+
+
+_LEVELS = [
+    _levels("a list", "[]", "object"),
+    _levels("null", "null", "object"),
+    _levels("without a name", '{"": {"x": ["a", "b", 3]}}', "non-empty"),
+    _levels("with half a letter for a name", '{"\\ud800": {"x": ["a", "b", 3]}}', "Unicode"),
+    _levels("without groups", '{"l": {}}', "groups"),
+    _levels("with a list for groups", '{"l": ["a", "b", 3]}', "groups"),
+    _levels("with a group in half a letter", '{"l": {"\\udc00": ["a", "b", 3]}}', "string"),
+    _levels("overlapping", '{"l": {"x": ["a", "b"], "y": ["b", 3]}}', "'b' is listed twice, in 'x' and 'y'"),
+    _levels("listing a value twice", '{"l": {"x": ["a", "b", 3, "a"]}}', "'a' is listed twice"),
+    _levels("incomplete", '{"l": {"x": ["a"], "y": ["b"]}}', "1 of 3 values are in no group"),
+    _levels("with an unknown value", '{"l": {"x": ["a", "b", 3, "c"]}}', "'c', which is no value"),
+    _levels("with a value of another type", '{"l": {"x": ["a", "b", true]}}', "True, which is no value"),
+    _levels("with null", '{"l": {"x": ["a", "b", 3, null]}}', "None, which is no value"),
+    _levels("with a string for a list", '{"l": {"x": ["a", "b"], "y": "others"}}', "list of values"),
+    _levels("with an object for a list", '{"l": {"x": ["a", "b"], "y": {"z": [3]}}}', "list of values"),
+    _levels("with an empty group", '{"l": {"x": ["a", "b", 3], "y": []}}', "list of values"),
+    _levels("with two rests", '{"l": {"x": ["a"], "y": "rest", "z": "rest"}}', "both the rest"),
+    _levels("with nothing for the rest", '{"l": {"x": ["a", "b", 3], "y": "rest"}}', "nothing is left"),
+    _attribute("levels of numbers", '{"low": 0, "high": 3, "levels": {"l": {"x": "rest"}}}', "levels", "only values"),
+    _domain(
+        "level named as an attribute",
+        '{\n"attributes": {\n"a": {"values": [1], "levels": {"b": {"x": "rest"}}},\n"b": {"low": 0, "high": 1}}}',
+        2,
+        "attributes",
+        "the name of an attribute",
+    ),
+    _domain(
+        "level named as its own attribute",
+        '{"attributes": {"a": {"values": [1], "levels": {"a": {"x": "rest"}}}}}',
+        1,
+        "attributes",
+        "the name of an attribute",
+    ),
+    _domain(
+        "levels of one name",
+        '{"attributes": {"a": {"values": [1], "levels": {"l": {"x": "rest"}}},'
+        ' "b": {"values": [1], "levels": {"l": {"x": "rest"}}}}}',
+        1,
+        "attributes",
+        "both have a level 'l'",
+    ),
+]
+
 _BAD_TOML_AND_YAML_FILES = [
     _toml("syntax", '[attributes]\nsex = {values = ["F"]\n', 2, says="not valid TOML"),
     _toml("truncated", '[attributes.sex]\nvalues = ["F",', 2, says="not valid TOML"),
@@ -272,9 +378,9 @@ _BAD_TOML_AND_YAML_FILES = [
     _yaml("NaN bound", "attributes:\n  a: {low: .nan, high: 1, bins: 2}\n", 2, "attributes.a.low", "number"),
     _yaml(
         "unknown key",
-        "attributes:\n  a:\n    low: 0\n    high: 1\n    unit: m\n",
+        "attributes:\n  a:\n    low: 0\n    high: 1\n    units: m\n",
         5,
-        "attributes.a.unit",
+        "attributes.a.units",
         "unknown key",
     ),
     _yaml("unknown tag", "attributes: !!python/object:os.system {}\n", 1, says="not valid YAML"),
@@ -410,4 +516,11 @@ _BAD_WORKLOAD_FILES = [
     _cost("delta", '"delta": 1e-6', "delta", "unknown key"),
 ]
 
-BAD_FILES = [*_BAD_DOMAIN_FILES, *_BAD_TOML_AND_YAML_FILES, *_BAD_WORKLOAD_FILES]
+BAD_FILES = [
+    *_BAD_DOMAIN_FILES,
+    *_STEPS,
+    *_DATES,
+    *_LEVELS,
+    *_BAD_TOML_AND_YAML_FILES,
+    *_BAD_WORKLOAD_FILES,
+]

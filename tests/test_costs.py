@@ -24,6 +24,8 @@ from parcomp.costs import (
     cost_up,
     float_down,
     float_up,
+    short_down,
+    short_up,
 )
 from parcomp.errors import CostError, shown
 
@@ -111,3 +113,21 @@ def test_nothing_costs_nothing(units: int) -> None:
     for book in (cost_up, budget_down):
         with pytest.raises(CostError, match="must be above 0"):
             book(units)
+
+
+@given(st.floats(1e-12, 1e12))
+def test_short_numbers_are_on_the_asked_side(value: float) -> None:
+    """Six digits at most, and as a reader takes them: never below a loss, never above what may be spent."""
+    low, high = (Decimal(short(value).replace(",", "")) for short in (short_down, short_up))
+    exact = Decimal(repr(value))
+    assert low <= exact <= high <= low * (1 + Decimal("1e-5"))
+    assert max(len(one.normalize().as_tuple().digits) for one in (low, high)) <= 6
+
+
+def test_short_numbers_are_exact_where_they_are_short() -> None:
+    for text in ("0.075", "0.3", "12,000.5", "1e-9", "0.00001"):
+        value = float(text.replace(",", ""))
+        assert short_up(value) == short_down(value) == text
+    assert short_up(12_345_678) == "12,345,678"
+    assert short_up(0.0) == "0"
+    assert short_up(float("inf")) == "∞"

@@ -15,8 +15,8 @@ def test_every_error_is_a_parcomp_error_and_a_value_error() -> None:
     classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
     assert len(classes) > 5
     assert all(issubclass(kind, ParcompError) for kind in classes)
-    # A refusal is an answer to a request that is well formed.
-    plain = {ParcompError, errors.RefusedError}
+    # A refusal is an answer to a request that is well formed, and a server may fail whatever it is asked.
+    plain = {ParcompError, errors.RefusedError, errors.ServiceError}
     assert all(issubclass(kind, ValueError) for kind in classes if kind not in plain)
 
 

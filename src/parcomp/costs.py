@@ -34,6 +34,8 @@ __all__ = [
     "cost_up",
     "float_down",
     "float_up",
+    "short_down",
+    "short_up",
     "square_up",
 ]
 
@@ -42,6 +44,10 @@ UNITS_PER_ONE: Final = 10**9
 
 MAX_UNITS: Final = 2**62 - 1
 """The most that one cost or budget may be, so that it fits a signed 64-bit integer with room to spare."""
+
+_DIGITS_SHOWN = 6
+_LEAST_PLAIN = -5
+"""Numbers below this power of ten are shown with an exponent."""
 
 CostKind: TypeAlias = Literal["weight", "epsilon", "rho", "mu"]
 COST_KINDS: Final[tuple[CostKind, ...]] = get_args(CostKind)
@@ -124,6 +130,24 @@ def amount_text(units: int) -> str:
     return str(whole) if rest == 0 else f"{whole}.{rest:09d}".rstrip("0")
 
 
+def short_up(value: int | float) -> str:
+    """A number as a text shows it: thousands set apart, a fraction to six digits, rounded up.
+
+    >>> short_up(0.074999999), short_up(1.4142135623730951), short_up(0.3), short_up(12_000)
+    ('0.075', '1.41422', '0.3', '12,000')
+    """
+    return _short(value, ROUND_CEILING)
+
+
+def short_down(value: int | float) -> str:
+    """A number as a text shows it, with a fraction to six digits, rounded down.
+
+    >>> short_down(0.9539392014169457), short_down(1e-9), short_down(0.7)
+    ('0.953939', '1e-9', '0.7')
+    """
+    return _short(value, ROUND_FLOOR)
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What one query spends: how much of which privacy parameter (or of a plain weight).
@@ -160,6 +184,15 @@ def _directed(exact: Fraction, toward: float) -> float:
             break
         value = math.nextafter(value, toward)
     return value
+
+
+def _short(value: int | float, rounding: str) -> str:
+    if isinstance(value, int) or value == 0:
+        return f"{int(value):,}"
+    if math.isinf(value):
+        return "∞"
+    rounded = Context(prec=_DIGITS_SHOWN, rounding=rounding).create_decimal(repr(value)).normalize()
+    return f"{rounded:,f}" if rounded.adjusted() >= _LEAST_PLAIN else f"{rounded:e}"
 
 
 def _decimal(amount: Amount, what: str) -> Decimal:

@@ -7,6 +7,7 @@ from the data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "CertificateError",
     "CostError",
     "DataError",
+    "DataWarning",
     "DomainError",
     "FileError",
     "IdempotencyError",
@@ -23,6 +25,7 @@ __all__ = [
     "ParcompError",
     "PredicateError",
     "RefusedError",
+    "ServiceError",
     "SettingsError",
     "SizeError",
     "SqlError",
@@ -72,6 +75,10 @@ class DataError(ParcompError, ValueError):
     """A table cannot be read, or its columns do not have the types that the domain needs."""
 
 
+class DataWarning(UserWarning):
+    """A table is taken that may not be what its domain says."""
+
+
 class LedgerError(ParcompError, ValueError):
     """A ledger cannot be opened, read or written, or does not belong to the settings it is opened with."""
 
@@ -92,17 +99,55 @@ class RefusedError(ParcompError):
     """Budget or quota do not bear a query; nothing was charged.
 
     ``cost`` is what it asked for, rounded up, and ``remaining`` the most that its rows still bear, rounded down; both
-    in the parameter of the dataset's measure: ε, ρ or μ.
+    in the parameter of the dataset's measure: ε, ρ or μ.  ``limit`` is what leaves no more (``"budget"``, or
+    ``"quota of NAME"``), and ``left`` what each limit leaves.  ``position`` says which statement of a batch it is,
+    counted from 1; None where there is only one.
     """
 
-    def __init__(self, message: str, *, cost: int | float, remaining: int | float) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        cost: int | float,
+        remaining: int | float,
+        limit: str = "budget",
+        left: Mapping[str, int | float] | None = None,
+        position: int | None = None,
+    ) -> None:
         self.cost = cost
         self.remaining = remaining
+        self.limit = limit
+        self.left = {limit: remaining} if left is None else dict(left)
+        self.position = position
         super().__init__(message)
+
+    def within(self, place: str) -> RefusedError:
+        """The same refusal, with the place of the statement before its message."""
+        return RefusedError(
+            f"{one_line(place)}: {self}",
+            cost=self.cost,
+            remaining=self.remaining,
+            limit=self.limit,
+            left=self.left,
+            position=self.position,
+        )
 
 
 class IdempotencyError(ParcompError, ValueError):
     """An idempotency key stands for another request already."""
+
+
+class ServiceError(ParcompError):
+    """A server cannot be reached, or does not do what is asked.
+
+    ``status`` is that of its response, 0 if there was none, and ``kind`` the end of the problem's type: ``role``,
+    ``unauthorized``, ``rate``.
+    """
+
+    def __init__(self, message: str, *, status: int, kind: str = "") -> None:
+        self.status = status
+        self.kind = kind
+        super().__init__(one_line(message))
 
 
 class FileError(ParcompError, ValueError):

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 
 from parcomp.errors import FileError
-from parcomp.model.attribute import Binned, Categorical, Integer
+from parcomp.model.attribute import Binned, Categorical, Dated, Integer, Stepped
 from parcomp.model.domain import Domain
 from tests.property.strategies import domains, many
 
@@ -102,3 +102,74 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 def test_a_domain_is_saved_as_json_only(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"\.json"):
         CENSUS.save(tmp_path / "domain.toml")
+
+
+KINDS_JSON = """{"name": "clinic", "attributes": {
+  "kappa": {"low": "0.00", "high": 20, "step": 0.01, "clip": true, "nullable": true},
+  "visit": {"low": "1990-01-01", "high": "2029-12-31"},
+  "hour": {"low": "2020-01-01", "high": "2020-01-02", "unit": "hour"},
+  "month": {"low": "1990-01-01", "high": "2029-12", "unit": "month"},
+  "year": {"low": 1990, "high": "2029", "unit": "year", "nullable": true},
+  "age": {"low": 0, "high": 119, "clip": true},
+  "pay": {"low": 0, "high": 100, "bins": 10, "clip": true},
+  "icd": {"values": ["C00", "C01", "I10"], "levels": {"chapter": {"Neoplasms": ["C00", "C01"], "Other": "rest"}}}}}"""
+
+KINDS_TOML = """name = "clinic"
+[attributes]
+kappa = {low = 0, high = 20.00, step = "0.01", clip = true, nullable = true}
+visit = {low = 1990-01-01, high = 2029-12-31}
+hour = {low = 2020-01-01T00:00:00, high = 2020-01-02, unit = "hour"}
+month = {low = 1990-01-17, high = 2029-12-31, unit = "month"}
+year = {low = 1990, high = 2029-06-01, unit = "year", nullable = true}
+age = {low = 0, high = 119, clip = true}
+pay = {low = 0, high = 100, bins = 10, clip = true}
+[attributes.icd]
+values = ["C00", "C01", "I10"]
+levels.chapter.Neoplasms = ["C00", "C01"]
+levels.chapter.Other = "rest"
+"""
+
+KINDS_YAML = """name: clinic
+attributes:
+  kappa: {low: 0, high: 20.0, step: 0.01, clip: yes, nullable: yes}
+  visit: {low: 1990-01-01, high: 2029-12-31, unit: day}
+  hour: {low: 2020-01-01T00, high: 2020-01-02, unit: hour}
+  month: {low: 1990-01, high: 2029-12, unit: month}
+  year: {low: 1990, high: 2029, unit: year, nullable: true}
+  age: {low: 0, high: 119, clip: true}
+  pay: {low: 0, high: 100, bins: 10, clip: true}
+  icd:
+    values: [C00, C01, I10]
+    levels:
+      chapter:
+        Neoplasms: [C00, C01]
+        Other: rest
+"""
+
+CLINIC = Domain(
+    {
+        "kappa": Stepped("0", "20", "0.01", nullable=True, clip=True),
+        "visit": Dated("1990-01-01", "2029-12-31"),
+        "hour": Dated("2020-01-01T00", "2020-01-02T23", "hour"),
+        "month": Dated("1990-01", "2029-12", "month"),
+        "year": Dated("1990", "2029", "year", nullable=True),
+        "age": Integer(0, 119, clip=True),
+        "pay": Binned(0, 100, 10, clip=True),
+        "icd": Categorical(["C00", "C01", "I10"], levels={"chapter": {"Neoplasms": ["C00", "C01"], "Other": ["I10"]}}),
+    },
+    name="clinic",
+)
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".json", KINDS_JSON), (".toml", KINDS_TOML), (".yaml", KINDS_YAML)])
+def test_decimals_dates_levels_and_clipping_are_the_same_in_every_form(suffix: str, text: str, tmp_path: Path) -> None:
+    path, again = (tmp_path / "domain").with_suffix(suffix), tmp_path / "again.json"
+    path.write_text(text, encoding="utf-8")
+    domain = Domain.load(path)
+    assert domain == CLINIC
+    assert json.dumps(domain.describe()) == json.dumps(CLINIC.describe())
+    domain.save(again)
+    assert Domain.load(again) == CLINIC
+    as_yaml = again.with_suffix(".yaml")
+    as_yaml.write_text(yaml.safe_dump(domain.describe(), sort_keys=False), encoding="utf-8")
+    assert Domain.load(as_yaml) == CLINIC

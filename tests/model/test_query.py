@@ -62,9 +62,16 @@ def test_what_a_query_says_it_asks_is_the_query(case: tuple[Domain, dict[str, An
     assert not any(predicate.is_tautology for _, predicate in query.terms)
 
 
-def test_tautologies_are_left_out() -> None:
+def test_a_tautology_is_charged_like_no_predicate_and_tests_its_attribute() -> None:
     domain = Domain({"a": Integer(0, 9), "b": Categorical(["x"])})
-    assert domain.query(a={"not": []}, b="x") == domain.query()
+    every = domain.query(a={"not": []}, b="x")
+    assert (every.terms, every.coverage_size) == ((), domain.size)
+    assert [index for index, _ in every.tested] == [0, 1]
+    assert every != domain.query()
+    assert every.where() == {"a": {"from": 0, "to": 9}, "b": "x"}
+    outside = {"a": 10, "b": "x"}
+    assert domain.query().covers(outside)
+    assert not every.covers(outside)
     assert str(domain.query()) == "every row"
     assert str(domain.query(a=3)) == "a: 3"
 

@@ -69,9 +69,9 @@ class Condition:
         if self.is_contradiction:
             size = next(iter(self.domain.attributes.values())).size
             return Query(self.domain, ((0, Predicate.contradiction(size)),))
-        accepted = dict(self.alternatives[0].terms)
+        accepted = dict(self.alternatives[0].tested)
         for query in self.alternatives[1:]:
-            terms = dict(query.terms)
+            terms = dict(query.tested)
             accepted = {index: known | terms[index] for index, known in accepted.items() if index in terms}
         return Query(self.domain, tuple(sorted(accepted.items(), key=_position)))
 
@@ -110,16 +110,16 @@ def _too_many(count: int) -> SizeError:
 
 def _simplified(domain: Domain, queries: Iterable[Query]) -> tuple[Query, ...]:
     """Alternatives of the same union, sorted by their notation."""
-    kept = {query.terms for query in queries if not query.is_contradiction}
+    kept = {query.tested for query in queries if not query.is_contradiction}
     if len(kept) < 2:
         return tuple(Query(domain, terms) for terms in kept)
     if len(kept) > MAX_ALTERNATIVES:
         # Comparing each with each would take too long; merging is linear.
-        kept = _merged(domain, kept)
+        kept = _merged(kept)
         if len(kept) > MAX_ALTERNATIVES:
             raise _too_many(len(kept))
     while True:
-        fewer = _merged(domain, _maximal(kept))
+        fewer = _merged(_maximal(kept))
         if len(fewer) == len(kept):
             return tuple(sorted((Query(domain, terms) for terms in fewer), key=_notation))
         kept = fewer
@@ -138,17 +138,18 @@ def _maximal(alternatives: set[_Terms]) -> set[_Terms]:
     }
 
 
-def _merged(domain: Domain, alternatives: set[_Terms]) -> set[_Terms]:
+def _merged(alternatives: set[_Terms]) -> set[_Terms]:
     """Those that differ on a single attribute become one, attribute by attribute in the order of the domain."""
-    attributes = list(domain.attributes.values())
     for index in sorted({index for terms in alternatives for index, _ in terms}):
-        accepted: dict[_Terms, Predicate] = {}
+        # None where some alternative does not test the attribute: values outside the domain pass too.
+        accepted: dict[_Terms, Predicate | None] = {}
         for terms in alternatives:
             rest = tuple(term for term in terms if term[0] != index)
-            mine = next((p for i, p in terms if i == index), Predicate.tautology(attributes[index].size))
-            accepted[rest] = accepted[rest] | mine if rest in accepted else mine
+            mine = next((predicate for i, predicate in terms if i == index), None)
+            known = accepted.get(rest, mine)
+            accepted[rest] = None if known is None or mine is None else known | mine
         alternatives = {
-            tuple(sorted((*rest, (index, predicate)), key=_position)) if not predicate.is_tautology else rest
+            rest if predicate is None else tuple(sorted((*rest, (index, predicate)), key=_position))
             for rest, predicate in accepted.items()
         }
     return alternatives

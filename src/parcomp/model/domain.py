@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from parcomp.errors import DomainError, PredicateError, shown
-from parcomp.model.attribute import Attribute, Value
-from parcomp.model.domain_file import load_domain, save_domain
+from parcomp.model.attribute import Attribute, Categorical, Level, Value
+from parcomp.model.domain_file import load_domain, read_domain, save_domain
+from parcomp.model.keyed_file import KeyedFile
 from parcomp.model.notation import read_predicate
 from parcomp.model.predicate import Predicate
 from parcomp.model.query import Query
@@ -44,6 +45,7 @@ class Domain:
             if not is_unicode(name):
                 raise DomainError(f"the name {shown(name)} is not valid Unicode")
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+        self._check_levels()
 
     def __repr__(self) -> str:
         listed = [f"{name} ({attribute.size:,})" for name, attribute in [*self.attributes.items()][:_SHOWN]]
@@ -62,10 +64,28 @@ class Domain:
     def __reduce__(self) -> tuple[type[Domain], tuple[dict[str, Attribute], str]]:
         return Domain, (dict(self.attributes), self.name)
 
+    def _check_levels(self) -> None:
+        """A level can stand where an attribute can, so no two may have one name."""
+        owners: dict[str, str] = {}
+        for name, attribute in self.attributes.items():
+            for level in attribute.levels if isinstance(attribute, Categorical) else ():
+                if level in self.attributes:
+                    message = f"level {shown(level)} of attribute {shown(name)} has the name of an attribute"
+                    raise DomainError(message, field="attributes")
+                if level in owners:
+                    message = f"{shown(owners[level])} and {shown(name)} both have a level {shown(level)}"
+                    raise DomainError(message, field="attributes")
+                owners[level] = name
+
     @classmethod
     def load(cls, path: str | Path) -> Domain:
         """Read a domain file (``.json``, ``.toml`` or ``.yaml``)."""
         return load_domain(path, cls)
+
+    @classmethod
+    def described(cls, document: Mapping[str, object], *, within: str = "domain.json") -> Domain:
+        """The domain that :meth:`describe` describes; ``within`` is what an error calls the document's file."""
+        return read_domain(KeyedFile(Path(within), "", document), cls)
 
     def save(self, path: str | Path) -> None:
         """Write a domain file in JSON."""
@@ -84,6 +104,16 @@ class Domain:
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in order."""
         return tuple(self.attributes)
+
+    @property
+    def levels(self) -> Mapping[str, tuple[int, Level]]:
+        """The levels of all attributes: name → position of the attribute, and the level."""
+        return {
+            name: (index, attribute.level(name))
+            for index, attribute in enumerate(self.attributes.values())
+            if isinstance(attribute, Categorical)
+            for name in attribute.levels
+        }
 
     def index(self, name: str) -> int:
         """The position of an attribute."""

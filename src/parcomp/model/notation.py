@@ -72,7 +72,8 @@ def write_predicate(attribute: Attribute, predicate: Predicate) -> Any:
     """The shortest notation of a predicate; :func:`read_predicate` reads it back to the same predicate."""
     parts = _write_runs(attribute, predicate)
     inverse = _write_runs(attribute, ~predicate)
-    if len(inverse) < len(parts):
+    # Every declared value is not the same as no predicate, so it is listed.
+    if inverse and len(inverse) < len(parts):
         return {"not": inverse[0] if len(inverse) == 1 else inverse}
     return parts[0] if len(parts) == 1 else parts
 

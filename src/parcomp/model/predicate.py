@@ -8,6 +8,7 @@ alone, so equal sets are equal objects.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -115,7 +116,8 @@ class Predicate:
 
     def __contains__(self, code: int) -> bool:
         if self.edges is not None:
-            return any(start <= code < stop for start, stop in self.runs())
+            # Runs are ascending, so within one the number of edges up to the code is odd.
+            return bisect_right(self.edges, code) % 2 == 1
         return code >= 0 and bool(self._as_bits() >> code & 1)
 
     def runs(self) -> Iterator[tuple[int, int]]:

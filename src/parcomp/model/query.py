@@ -4,6 +4,10 @@ A query is a conjunction of predicates, one for each attribute; a missing one is
 of rows that satisfy it, and since it is a product of value sets, so is the joint coverage of several queries: it is
 empty exactly when it is empty on some attribute (Prop. "disjoint").
 
+A table may hold a value that its attribute does not declare.  It satisfies no predicate on that attribute, as NULL in
+SQL, and its row counts wherever the attribute is not tested.  So a predicate that lists every declared value has the
+coverage of a missing one, and is charged like it, but counts fewer rows: a query remembers that it tests the attribute.
+
 The paper also defines a *generalized* coverage for any numeric query: the rows whose presence can change its
 answer.  For counting queries that is the same set.  For a sum over the rows that satisfy some predicates it is
 contained in the coverage of those predicates, so charging by the latter is safe.
@@ -13,7 +17,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +38,8 @@ _SHOWN = 8
 class Query:
     """A conjunction of predicates; made by :meth:`Domain.query`.
 
-    ``terms`` holds the attributes that are constrained, by position and ascending, with their predicates;
-    tautologies are left out.
+    ``tested`` holds the attributes that have a predicate, by position and ascending; ``terms`` those of them whose
+    predicate is not a tautology, which decide the coverage.
 
     >>> from parcomp import Categorical, Domain, Integer
     >>> domain = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 119)})
@@ -46,8 +50,10 @@ class Query:
 
     domain: Domain
     terms: tuple[tuple[int, Predicate], ...]
+    tested: tuple[tuple[int, Predicate], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "tested", self.terms)
         object.__setattr__(self, "terms", tuple(term for term in self.terms if not term[1].is_tautology))
 
     @property
@@ -65,7 +71,7 @@ class Query:
 
     def covers(self, row: Mapping[str, object]) -> bool:
         """Whether a row (attribute → value) satisfies it."""
-        for index, predicate in self.terms:
+        for index, predicate in self.tested:
             name = self.domain.names[index]
             if name not in row:
                 raise PredicateError(f"the row lacks attribute {name!r}")
@@ -77,8 +83,8 @@ class Query:
     def __and__(self, other: Query) -> Query:
         """The joint coverage of both, which is again a query."""
         self._check_domain(other)
-        terms = dict(self.terms)
-        for index, predicate in other.terms:
+        terms = dict(self.tested)
+        for index, predicate in other.tested:
             terms[index] = terms[index] & predicate if index in terms else predicate
         return Query(self.domain, tuple(sorted(terms.items(), key=lambda term: term[0])))
 
@@ -98,7 +104,7 @@ class Query:
     def where(self) -> dict[str, Any]:
         """The predicates as a workload file has them."""
         attributes = list(self.domain.attributes.items())
-        return {attributes[i][0]: write_predicate(attributes[i][1], predicate) for i, predicate in self.terms}
+        return {attributes[i][0]: write_predicate(attributes[i][1], predicate) for i, predicate in self.tested}
 
     def __str__(self) -> str:
         return ", ".join(f"{name}: {written}" for name, written in self.where().items()) or "every row"

@@ -1,0 +1,151 @@
+"""What has columns, as a data frame of pandas, polars or Arrow, and as a table of text.
+
+A class that is :class:`Tabular` says which columns it has; everything else follows from their values.  Whole numbers
+are integers that may be missing, labels that are all ISO dates are dates, and labels of several types are text.  Arrow
+is always there; pandas and polars are extras, and imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from parcomp.errors import ParcompError, one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Columns", "Tabular", "label_text", "number_text", "text_table"]
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of equal length by name, those of ``numbers`` among them; ``about`` is what holds for all of them."""
+
+    values: Mapping[str, Sequence[Any]]
+    numbers: frozenset[str] = frozenset()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Tabular(ABC):
+    """Something with columns."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _columns(self) -> Columns:
+        """The columns, in order."""
+
+    def to_arrow(self) -> pa.Table:
+        """The columns as a table of Arrow; what holds for all of them is the schema's metadata, in JSON."""
+        import pyarrow as pa  # noqa: PLC0415  it takes a while to import, and not everyone wants a frame
+
+        columns = self._columns()
+        arrays = {name: _array(values, name in columns.numbers) for name, values in columns.values.items()}
+        about = json.dumps(dict(columns.about), ensure_ascii=False)
+        return pa.table(arrays).replace_schema_metadata({"parcomp": about})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The columns as a data frame of pandas; what holds for all of them is in its ``attrs``."""
+        with _installed("pandas"):
+            import pandas as pd  # noqa: PLC0415  an optional dependency
+
+        import pyarrow as pa  # noqa: PLC0415
+
+        types = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+        frame = self.to_arrow().replace_schema_metadata(None).to_pandas(types_mapper=types.get, date_as_object=False)
+        frame.attrs = dict(self._columns().about)
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """The columns as a data frame of polars."""
+        with _installed("polars"):
+            import polars as pl  # noqa: PLC0415  an optional dependency
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+@contextmanager
+def _installed(package: str) -> Iterator[None]:
+    """Name the extra to install where an import within this fails."""
+    try:
+        yield
+    except ImportError:
+        raise ParcompError(
+            f"a frame of {package} needs {package}: pip install 'parcomp[frames]'; to_arrow() needs nothing more"
+        ) from None
+
+
+def _array(values: Sequence[Any], is_number: bool) -> pa.Array:
+    """Values as an array of one type."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    present = [value for value in values if value is not None]
+    kinds = set(map(type, present))
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_())
+    if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present):
+        return pa.array(values, pa.int64())
+    if kinds <= {int, float} and (kinds or is_number):
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if kinds == {str}:
+        days = _days(values)
+        return pa.array(values, pa.string()) if days is None else pa.array(days, pa.date32())
+    return pa.array([None if value is None else label_text(value) for value in values], pa.string())
+
+
+def _days(labels: Sequence[str | None]) -> list[date | None] | None:
+    """Labels as dates, if all of them are ISO dates."""
+    try:
+        return [None if label is None else _day(label) for label in labels]
+    except ValueError:
+        return None
+
+
+def _day(label: str) -> date:
+    if not _DATE.fullmatch(label):
+        raise ValueError
+    return date.fromisoformat(label)
+
+
+def label_text(label: object) -> str:
+    """The label of a group, as people read it; on one line, whatever it holds."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return "null" if label is None else one_line(str(label))
+
+
+def number_text(number: int | float | None) -> str:
+    """A number with its thousands set apart, one with a fraction to six digits; a dash where there is none."""
+    if number is None:
+        return "–"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.6g}"
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table without lines, with columns as wide as what they hold; ``right`` says which are aligned to the right."""
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  only who prints a table needs it
+
+    listed = [list(map(one_line, headings)), *rows] if any(headings) else rows
+    widths = [max(cell_len(row[place]) for row in listed) for place in range(len(headings))]
+    lines = []
+    for row in listed:
+        cells = [
+            " " * (width - cell_len(cell)) + cell if is_right else set_cell_size(cell, width)
+            for cell, width, is_right in zip(row, widths, right, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
