@@ -87,7 +87,10 @@ def satisfied(workload):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_person_exceeds_the_loss(seed):
-    """Every way a person may enter, leave or change k rows: a count that moves by n costs ε·n or ρ·n²."""
+    """Every way a person may enter, leave or change k rows: a count that moves by n costs ε·n or ρ·n².
+
+    Some person attains k (k²) times what a single row does, so no smaller factor would hold.
+    """
     draw = random.Random(seed)
     domain = pc.Domain({"a": pc.Categorical([0, 1]), "b": pc.Categorical([0, 1, 2])})
     queries, costs = [], []
@@ -101,7 +104,8 @@ def test_no_person_exceeds_the_loss(seed):
     workload = pc.Workload(domain, queries, costs)
     flags = np.array(satisfied(workload), int)
     units = np.array(costs)
-    for rows in (1, 2):
+    single: dict[str, tuple[int, int]] = {}
+    for rows in (1, 2, 3):
         owned = [
             flags[list(chosen)].sum(axis=0)
             for size in range(rows + 1)
@@ -118,8 +122,11 @@ def test_no_person_exceeds_the_loss(seed):
             assert privacy_loss(workload, "pure", relation, rows).loss >= worst_pure
             assert privacy_loss(workload, "zcdp", relation, rows).loss >= worst_square
             assert Fraction(privacy_loss(workload, "gdp", relation, rows).loss) ** 2 >= worst_square
+            pure, square = single.setdefault(relation, (worst_pure, worst_square))
+            assert (worst_pure, worst_square) == (rows * pure, rows**2 * square)
             if relation == "add-remove":
                 assert privacy_loss(workload, "pure", relation, rows).loss == worst_pure
+                assert privacy_loss(workload, "zcdp", relation, rows).loss == worst_square
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -185,7 +192,7 @@ def test_the_guarantee_names_its_neighbors():
     """In words, for people."""
     assert privacy_loss(paper_example(), "pure").guarantee == "pure DP with ε = 3 against adding or removing one row"
     words = privacy_loss(paper_example(), "zcdp", "replace-one", 2).guarantee
-    assert words == "zCDP with ρ = 24 against replacing up to 2 rows of one person"
+    assert words == "zCDP with ρ = 24 against replacing up to 2 rows of one person, assuming that nobody has more"
 
 
 def test_renyi_by_order():

@@ -12,8 +12,11 @@ import math
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["NOISE_KINDS", "NoiseKind", "tail_up", "variance"]
+__all__ = ["NOISE_KINDS", "Floats", "NoiseKind", "chances", "one_sided_tails", "tail_up", "variance"]
+
+Floats = npt.NDArray[np.float64]
 
 NoiseKind: TypeAlias = Literal["discrete-laplace", "discrete-gaussian"]
 NOISE_KINDS: Final[tuple[NoiseKind, ...]] = get_args(NoiseKind)
@@ -57,6 +60,27 @@ def variance(kind: NoiseKind, scale: float) -> float:
     k = np.arange(1, math.ceil(_REACH * scale) + 2)
     weights = np.exp(-((k / scale) ** 2) / 2)
     return float(2 * (k * k * weights).sum() / (1 + 2 * weights.sum()))
+
+
+def chances(kind: NoiseKind, scale: float) -> tuple[Floats, Floats]:
+    """The values that noise has but in one draw of 10¹², and the probability of each; for scales that can be listed."""
+    reach = math.ceil((28 if kind == "discrete-laplace" else 7.5) * scale) + 1
+    values = np.arange(-reach, reach + 1, dtype=np.float64)
+    bare = np.exp(-np.abs(values) / scale) if kind == "discrete-laplace" else np.exp(-((values / scale) ** 2) / 2)
+    return values, bare / bare.sum()
+
+
+def one_sided_tails(kind: NoiseKind, scale: float, bounds: Floats) -> Floats:
+    """P(noise > k) for each of some whole k ≥ 0, to about ten digits."""
+    if kind == "discrete-laplace":
+        return np.asarray(np.exp(-(bounds + 1) / scale) / (1 + math.exp(-1 / scale)))
+    if scale <= _SUMMED:
+        _, probabilities = chances(kind, scale)
+        tails = np.cumsum(probabilities[::-1])[: len(probabilities) // 2][::-1]
+        return np.where(bounds < len(tails), tails[np.minimum(bounds, len(tails) - 1).astype(np.int64)], 0.0)
+    from scipy.special import erfc  # noqa: PLC0415  slow to import, and only wide Gaussian noise needs it
+
+    return np.asarray(erfc((bounds + 0.5) / (math.sqrt(2) * scale)) / 2)
 
 
 def _summed_tail(sigma: float, bound: int) -> float:

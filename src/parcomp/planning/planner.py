@@ -12,7 +12,8 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -29,7 +30,9 @@ from parcomp.planning.interior_point import least_total_error
 from parcomp.planning.problem import AllocationProblem, Floats, Units, allocation_problem
 from parcomp.planning.rows import EveryRow, RowSource, row_source
 from parcomp.planning.slack import raise_costs
+from parcomp.planning.views import plan_html, plot_plan
 from parcomp.privacy import Measure, MeasureName, find_measure
+from parcomp.tabular import Columns, Tabular
 
 __all__ = ["Objective", "PerQuery", "Plan", "Progress", "plan", "required_budget"]
 
@@ -55,7 +58,7 @@ _BASELINE_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Tabular):
     """What each query costs and how large its error will be.
 
     ``units`` are in the measure's additive unit, 0 for contradictions: their answer is 0 without noise.  No row costs
@@ -108,6 +111,22 @@ class Plan:
     def priced(self) -> Workload:
         """The workload with the plan's costs; a contradiction costs one unit, which no row ever pays."""
         return self.workload.with_costs(np.maximum(self._parameter_units(), 1), self.measure.parameter)
+
+    def plot(self, path: str | Path | None = None, *, axes: Any = None) -> Any:
+        """Draw how the expected errors are distributed, to a PNG file if a path is given; returns matplotlib's axes."""
+        return plot_plan(self, path, axes)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
+    def _columns(self) -> Columns:
+        costs = {"id": list(self.workload.ids), "cost": self.costs, "expected_error": self.expected_errors.tolist()}
+        return Columns(costs, frozenset({"cost", "expected_error"}), self._about())
+
+    def _about(self) -> dict[str, Any]:
+        """What the last line of ``parcomp plan --json`` says."""
+        means = ("mean_error", "uniform_mean_error", "sequential_mean_error", "loss")
+        return {"measure": self.measure.name, **{name: getattr(self, name) for name in means}}
 
     def _parameter_units(self) -> Units:
         return parameter_units(self.measure, self.units)

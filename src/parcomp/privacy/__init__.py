@@ -8,6 +8,7 @@ from parcomp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from parcomp.privacy.approximate import *
+    from parcomp.privacy.approximate_budget import *
     from parcomp.privacy.clt import *
     from parcomp.privacy.composition import *
     from parcomp.privacy.conversions import *
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "approximate": "ApproximateLoss approximate_loss",
+    "approximate_budget": "ApproximateBudget read_delta read_budget",
     "clt": "CentralLimit central_limit",
     "composition": "Comparison compare lower_convex_envelope parallel_composition tensor tensor_power",
     "conversions": "gdp_delta gdp_epsilon gdp_mu gdp_to_zcdp pure_to_renyi pure_to_zcdp renyi_delta renyi_epsilon "
-    "zcdp_delta zcdp_epsilon zcdp_to_renyi",
+    "zcdp_delta zcdp_epsilon zcdp_rho zcdp_to_renyi",
     "guarantees": "tradeoff_of",
     "loss": "PrivacyLoss guarantee_in_words neighbor_units privacy_loss",
     "measures": "GDP MEASURES PURE ZCDP Measure MeasureName Neighbours check_rows_per_person find_measure "

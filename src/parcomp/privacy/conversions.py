@@ -18,8 +18,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from dp_accounting.rdp import rdp_privacy_accountant as rdp
-from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, ndtr
 
 from parcomp.errors import ArgumentError, shown
@@ -37,6 +35,7 @@ __all__ = [
     "renyi_epsilon",
     "zcdp_delta",
     "zcdp_epsilon",
+    "zcdp_rho",
     "zcdp_to_renyi",
 ]
 
@@ -83,6 +82,8 @@ def renyi_epsilon(orders: Sequence[float], losses: Sequence[float], delta: float
     are more than the rounding of any term.
     """
     check_delta(delta)
+    from dp_accounting.rdp import rdp_privacy_accountant as rdp  # noqa: PLC0415  it takes a second to load
+
     epsilon, order = rdp.compute_epsilon(list(orders), [up(loss) for loss in losses], delta * (1 - RELATIVE))
     return up(float(epsilon)), float(order)
 
@@ -93,6 +94,8 @@ def renyi_delta(orders: Sequence[float], losses: Sequence[float], epsilon: float
     Where losses are small, √(1 − e^(−loss)) is worked out from a float near 1, which may be off by 10⁻¹⁶: as much and
     more is added to the loss.
     """
+    from dp_accounting.rdp import rdp_privacy_accountant as rdp  # noqa: PLC0415  it takes a second to load
+
     raised = [up(loss) + 4e-16 if loss else 0.0 for loss in losses]
     delta, order = rdp.compute_delta(list(orders), raised, _checked("epsilon", epsilon))
     return min(1.0, max(up(float(delta)), _TINY if any(losses) else 0.0)), float(order)
@@ -122,6 +125,12 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
     order = _best_order(log_delta_at)
     return renyi_delta([1.0, order], [up(rho), up(order * rho)], epsilon)[0]
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The greatest ρ of zCDP that is seen to imply (ε, δ), from below: what a budget of (ε, δ) buys."""
+    _checked("epsilon", epsilon)
+    return _most(lambda rho: zcdp_epsilon(rho, delta) <= epsilon)
 
 
 def gdp_delta(mu: float, epsilon: float | Floats) -> Floats:
@@ -170,14 +179,21 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     """The greatest μ of Gaussian differential privacy that implies (ε, δ), from below: what a budget of (ε, δ) buys."""
     _checked("epsilon", epsilon)
     check_delta(delta)
+    return _most(lambda mu: float(gdp_delta(mu, epsilon)) <= delta)
+
+
+def _most(implied: Callable[[float], bool]) -> float:
+    """The greatest amount for which what is ``implied`` was seen to hold; it holds for 0 and for less of it."""
     high = 1.0
-    while gdp_delta(high, epsilon) <= delta and high < _LARGEST:
+    while implied(high) and high < _LARGEST:
         high *= 2
-    return most_true(lambda mu: float(gdp_delta(mu, epsilon)) <= delta, 0.0, high)
+    return most_true(implied, 0.0, high)
 
 
 def _best_order(proven: Callable[[float], float]) -> float:
     """An order at which what it proves is near its least; any order is valid."""
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415  few conversions search
+
     found = minimize_scalar(
         lambda log_order: proven(1.011 + math.exp(log_order)),
         bounds=(-12.0, 40.0),

@@ -9,7 +9,8 @@ reading nothing but its count, which a replacement moves by at most one.
 
 *With up to k rows per person* a count moves by n_q ≤ k.  Pure: Σ ε_q·n_q is a sum over the person's rows of their
 overlaps, at most k·γ.  zCDP and GDP: a count that moves by n costs n² times as much (group privacy), and n_q² ≤ k·Σ_j
-[row j satisfies q], so Σ cost_q·n_q² ≤ k·k·γ.
+[row j satisfies q], so Σ cost_q·n_q² ≤ k·k·γ.  Both are attained by k copies of the heaviest row: no smaller factor
+holds for any workload of counts, unless something is known of which rows a person can own together.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from parcomp.costs import short_up
 from parcomp.errors import ArgumentError
 from parcomp.model import Workload
 from parcomp.overlap import WorkloadOverlap
@@ -131,17 +133,36 @@ def privacy_loss(
 
 
 def guarantee_in_words(
-    measure: MeasureName, loss: int | float, neighbours: Neighbours | str, rows_per_person: int
+    measure: MeasureName,
+    loss: int | float,
+    neighbours: Neighbours | str,
+    rows_per_person: int,
+    *,
+    bounded: bool = False,
+    implied: str = "",
 ) -> str:
     """A guarantee, with the neighbor relation that it is about.
 
+    ``bounded`` says that no more rows of a person were taken; otherwise that nobody has more is an assumption.
+    ``implied`` is another form of the loss, such as an ε at a δ.
+
     >>> guarantee_in_words("zcdp", 0.5, "replace-one", 1)
     'zCDP with ρ = 0.5 against replacing one row'
+    >>> guarantee_in_words("pure", 1, "add-remove", 3)
+    'pure DP with ε = 1 against adding or removing up to 3 rows of one person, assuming that nobody has more'
     """
     name = {"pure": "pure DP", "zcdp": "zCDP", "gdp": "Gaussian DP"}[measure]
     relation = "adding or removing" if Neighbours(neighbours) is Neighbours.ADD_REMOVE else "replacing"
-    rows = "one row" if rows_per_person == 1 else f"up to {rows_per_person:,} rows of one person"
-    return f"{name} with {find_measure(measure).symbol} = {loss:,} against {relation} {rows}"
+    rows = (
+        "one row"
+        if rows_per_person == 1
+        else f"up to {rows_per_person:,} rows of one person, assuming that nobody has more"
+    )
+    if bounded:
+        taken = "row is" if rows_per_person == 1 else "rows are"
+        rows = f"all rows of one person, of which at most {rows_per_person:,} {taken} taken"
+    amount = f"{find_measure(measure).symbol} = {short_up(loss)}" + (f" ({implied})" if implied else "")
+    return f"{name} with {amount} against {relation} {rows}"
 
 
 def neighbor_units(gamma: int, total: int, neighbours: Neighbours | str) -> int:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from parcomp.costs import (
     COST_KINDS,
+    MAX_UNITS,
     UNITS_PER_ONE,
     Amount,
     CostKind,
@@ -122,6 +123,8 @@ class Measure:
     def _booked(self, squared: int, amount: Amount, units: int) -> int:
         if units * units < UNITS_PER_ONE:
             raise CostError(f"the square of {shown(amount)} is below one unit of 1e-9; nothing smaller can be booked")
+        if squared > MAX_UNITS:
+            raise CostError(f"the square of {shown(amount)} is too large; at most {MAX_UNITS // UNITS_PER_ONE}")
         return squared
 
 

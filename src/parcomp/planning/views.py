@@ -1,0 +1,70 @@
+"""Plans as a notebook shows them, and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parcomp.markup import bar, block, emphasized, table
+from parcomp.picture import drawing
+
+if TYPE_CHECKING:
+    from parcomp.planning.planner import Plan
+
+__all__ = ["plan_html", "plot_plan"]
+
+_ROWS = 50
+"""How many queries are listed before the rest is only counted."""
+
+
+def plan_html(plan: Plan) -> str:
+    """What a plan achieves beside the simpler ones, and what each query costs."""
+    symbol = plan.measure.symbol
+    # Sequential composition is often so far off that the other bars would vanish beside it.
+    longest = max(plan.uniform_mean_error, plan.mean_error) or 1.0
+    means = [
+        (emphasized(f"mean error, {name}"), f"{error:,.4g}", bar(error, longest))
+        for name, error in (
+            ("sequential", plan.sequential_mean_error),
+            ("uniform", plan.uniform_mean_error),
+            (f"{plan.objective} plan", plan.mean_error),
+        )
+    ]
+    errors, costs = plan.expected_errors, plan.costs[:_ROWS]
+    worst = plan.worst_error or 1.0
+    listed = [
+        (str(plan.workload.id_of(place)), f"{cost:,.6g}", f"{errors[place]:,.4g}", bar(errors[place], worst))
+        for place, cost in enumerate(costs)
+    ]
+    count = len(plan.workload)
+    return block(
+        emphasized(f"{plan.objective} plan for {count:,} queries: {symbol} = {plan.loss:,.6g} on the heaviest row"),
+        table(("", "", ""), means, (False, True, False)),
+        table(("query", f"cost {symbol}", "expected error", ""), listed, (False, True, True, False)),
+        f"… {count - _ROWS:,} more queries; to_pandas() has all" if count > _ROWS else "",
+    )
+
+
+def plot_plan(plan: Plan, path: str | Path | None, axes: Any) -> Any:
+    """Draw the distribution of the expected errors beside the errors of the sequential and the uniform plan."""
+    errors = np.sort(plan.expected_errors[plan.expected_errors > 0])
+    share = np.arange(1, len(errors) + 1) / max(1, len(errors))
+    label = f"{plan.objective} plan, mean {plan.mean_error:.4g}"
+    with drawing(path, axes, figsize=(8, 4.8)) as drawn:
+        drawn.step(errors, share, where="post", color="#1a7f37", label=label)
+        for name, value, color in (
+            ("uniform", plan.uniform_mean_error, "#bf8700"),
+            ("sequential", plan.sequential_mean_error, "#cf222e"),
+        ):
+            drawn.axvline(value, color=color, linestyle="--", label=f"{name}, all {value:.4g}")
+        drawn.set(
+            xscale="log" if len(errors) else "linear",
+            ylim=(0, 1.02),
+            xlabel="expected absolute error of an answer",
+            ylabel="share of the queries with at most this error",
+            title=f"{len(plan.workload):,} queries at {plan.measure.symbol} = {plan.loss:.4g}",
+        )
+        drawn.legend()
+    return drawn
