@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import random
 import re
 
 import pytest
 
-from parcomp.data import open_table
-from parcomp.data.csv_text import COMPILED_FROM, CsvFile
+from parcomp.data import Reading, write_table
+from parcomp.data.sources.byte_stream import FileStream
+from parcomp.data.sources.csv_text import COMPILED_FROM, CsvText
 from parcomp.errors import DataError
+from parcomp.model import Domain
 from parcomp.model.attribute import Categorical
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
+from tests.data.coded_sources import counted, place_of
 
 TINY = (1, 2, 3, 7)
 FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\n|\Z)')
@@ -31,10 +32,11 @@ def read(path, chunk_bytes, kept=None):
 
 def read_one_way(path, chunk_bytes, kept=None, compiled_from=COMPILED_FROM):
     try:
-        with CsvFile(str(path), chunk_bytes=chunk_bytes, compiled_from=compiled_from) as file:
-            names = file.names if kept is None else [file.names[place] for place in kept]
-            columns = file.rows(names).read_all().columns
-            return file.names, list(zip(*(column.to_pylist() for column in columns), strict=True))
+        with FileStream(str(path)) as stream:
+            text = CsvText(stream, chunk_bytes=chunk_bytes, compiled_from=compiled_from)
+            names = text.names if kept is None else [text.names[place] for place in kept]
+            batches = [batch.to_pydict().values() for batch in text.rows(names)]
+            return text.names, [row for columns in batches for row in zip(*columns, strict=True)]
     except DataError as error:
         line = re.match(rf"{re.escape(str(path))}(?::(\d+))?: ", str(error))
         return int(line[1]) if line[1] else "names"
@@ -81,7 +83,7 @@ def judged(data):
     sound = good == len(body) and text.encode() == body and is_well_formed(text)
     if rows and (rows[0][1] or sound):
         names = [name or "" for name in rows[0][0]]
-        if not all(names) or len({name.casefold() for name in names}) < len(names):
+        if not any(names) or len({name.casefold() for name in names}) < len(names):
             return "names"
     if not sound:
         # What is cut off within quotes is at fault where they begin.
@@ -193,7 +195,7 @@ BAD = {
 
 @pytest.mark.parametrize(("data", "line", "message"), BAD.values(), ids=BAD)
 @pytest.mark.parametrize("value", ["1", 10**60], ids=["rows are within", "no row can be within"])
-def test_a_file_that_is_not_well_formed_is_refused_when_it_is_opened(tmp_path, data, line, message, value):
+def test_a_file_that_is_not_well_formed_is_refused_when_it_is_encoded(tmp_path, data, line, message, value):
     """With the line and nothing from the file; also where a bad line stands among many good ones."""
     path = tmp_path / "people.csv"
     domain = Domain({"a": Categorical([value])})
@@ -203,23 +205,22 @@ def test_a_file_that_is_not_well_formed_is_refused_when_it_is_opened(tmp_path, d
         path.write_bytes(names + separator + (b"1,2" + newline) * more + rest if separator else data)
         expected_line = line + (more if line > 1 else 0)
         with pytest.raises(DataError, match=rf"people\.csv:{expected_line}: .*{message}") as caught:
-            open_table(str(path), None, domain)
+            write_table(place_of(str(path), None, domain, tmp_path / "codes"))
+        assert not (tmp_path / "codes").exists()
         assert "secret" not in str(caught.value)
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 def test_a_header_alone_is_an_empty_table_and_lines_of_one_column_may_be_empty(tmp_path):
     path = tmp_path / "t.csv"
-    domain = Domain({"a": Categorical(["x"], nullable=True)})
+    attribute = Categorical(["x"], nullable=True)
     for data, counts in [(b"a", [0, 0]), (b"a\n", [0, 0]), (b"b,a\r\n", [0, 0]), (b"a\nx\n\n\nx", [2, 2])]:
         path.write_bytes(data)
-        table = open_table(str(path), None, domain)
-        assert table.measure([Statement("count", Condition.of(domain.query()), groups=(0,))]) == [[counts]]
-        table.close()
+        assert counted(path, None, attribute) == counts
     for data in (b"", codecs.BOM_UTF8, b"\n", b"\n\n"):
         path.write_bytes(data)
-        with pytest.raises(DataError, match="the first line"):
-            open_table(str(path), None, domain)
+        with pytest.raises(DataError, match="first line must be names"):
+            counted(path, None, attribute)
 
 
 def test_rows_beyond_one_batch_and_fields_beyond_one_chunk_are_whole(tmp_path):
@@ -238,15 +239,43 @@ def test_rows_beyond_one_batch_and_fields_beyond_one_chunk_are_whole(tmp_path):
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\n" + "1\n" * 1_000)
-    with CsvFile(str(path), chunk_bytes=100) as file:
-        rows = file.rows(["a"])
-        rows.read_next_batch()
+    with FileStream(str(path)) as stream:
+        rows = CsvText(stream, chunk_bytes=100).rows(["a"])
+        next(rows)
         with path.open("a") as more:
             more.write("2\n")
         with pytest.raises(DataError, match="changed while it was read"):
-            rows.read_all()
-        with pytest.raises(DataError, match="changed while it was read"):
-            file.check()
+            list(rows)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "line"),
+    [
+        ("cp1252", b"a\nx\nsecret\x81\n", 3),
+        ("utf-16", "a\nx\nsecret\n".encode("utf-16")[:-1], 3),
+        ("utf-16-le", b"a\0\n\0s\0\x00\xd8x\0\n\0", 2),
+        ("ascii", b"a\nsecret\xe9\n", 2),
+        ("raw_unicode_escape", b"a\nsecret\\ud800\n", 2),
+    ],
+)
+def test_bytes_that_are_not_in_the_declared_encoding_refuse_the_file(tmp_path, encoding, data, line):
+    """With the line, and nothing from the file; halves of characters are no text in any encoding."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    place = place_of(str(path), None, Domain({"a": Categorical(["x"])}), tmp_path / "codes", Reading(encoding=encoding))
+    with pytest.raises(DataError, match=rf"t\.csv:{line}: bytes that are not in the encoding") as caught:
+        write_table(place)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_a_packed_file_that_is_cut_off_is_refused(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a\n" + b"x\n" * 1_000))
+    assert counted(path, None, Categorical(["x"])) == [1_000]
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(DataError, match="cannot be read to its end"):
+        counted(path, None, Categorical(["x"]))
 
 
 def test_a_file_just_below_the_size_that_is_compiled_and_one_just_above_are_read_alike(tmp_path):

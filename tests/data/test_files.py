@@ -1,9 +1,10 @@
-"""Tables in files: what DuckDB makes of types, collations, text and damage."""
+"""Tables in files: what is read of types, collations, text and damage."""
 
 import math
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,25 +15,22 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from parcomp.data import open_table, suggest_domain
-from parcomp.data.codes import code_rows
-from parcomp.data.columns import Column
-from parcomp.data.dialect import DUCKDB
+from parcomp.data import Reading, open_table, write_table
+from parcomp.data.encoding import TableEncoder
+from parcomp.data.sources import open_source
+from parcomp.data.sources.duckdb_source import duckdb_connection
+from parcomp.data.sources.source import BATCH_ROWS
 from parcomp.errors import DataError, DomainError
+from parcomp.model import Condition, Domain, Statement
 from parcomp.model.attribute import Binned, Categorical, Integer
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
+from tests.data.coded_sources import coded, counted, place_of
 
 
-def counted(source, table, attribute, name="a"):
-    """The count of each value of a single attribute."""
-    domain = Domain({name: attribute})
-    opened = open_table(str(source), table, domain)
-    try:
-        return opened.measure([Statement("count", Condition.of(domain.query()), groups=(0,))])[0][0]
-    finally:
-        opened.close()
+def codes_of(attribute, array):
+    """The codes of an array."""
+    encoder = TableEncoder(Domain({"a": attribute}), (), "UTC")
+    [batch] = encoder.encoded(iter([pa.record_batch({"x0": array})]))
+    return batch.column("c0").to_pylist()
 
 
 @st.composite
@@ -59,22 +57,16 @@ def bins_and_numbers(draw):
 def test_a_double_is_in_the_bin_between_whose_edges_it_lies(drawn):
     """By exact comparison with the edges as files have them, or the bins are refused as too fine."""
     attribute, numbers = drawn
-    domain = Domain({"a": attribute, "place": Integer(0, len(numbers))})
-    columns = [Column("a", "float"), Column("place", "integer", 0)]
     try:
-        rows = code_rows(domain, columns, "SELECT * FROM numbers", DUCKDB)
+        codes = codes_of(attribute, pa.array(numbers, pa.float64()))
     except DataError:
         event("refused")
         return
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE numbers (x0 DOUBLE, x1 INTEGER)")
-        connection.executemany("INSERT INTO numbers VALUES (?, ?)", [(n, place) for place, n in enumerate(numbers)])
-        codes = dict(connection.execute(f"SELECT c1, c0 FROM ({rows.sql})").fetchall())
     edges = [float(attribute.edge(position)) for position in range(attribute.bins + 1)]
     for place, number in enumerate(numbers):
         passed = sum(edge <= number for edge in edges)
         within = 1 <= passed <= attribute.bins and not math.isnan(number)
-        assert codes.get(place) == (passed - 1 if within else None), (attribute, number)
+        assert codes[place] == (passed - 1 if within else attribute.size), (attribute, number)
 
 
 @settings(max_examples=40, deadline=None)
@@ -82,34 +74,27 @@ def test_a_double_is_in_the_bin_between_whose_edges_it_lies(drawn):
 def test_a_decimal_is_in_the_bin_between_whose_edges_it_lies(numbers, bins):
     """Decimals of few digits are told from edges of few digits exactly."""
     attribute = Binned(Decimal("-2.1"), Decimal("2.1"), bins)
-    domain = Domain({"a": attribute})
-    rows = code_rows(domain, [Column("a", "decimal", 4)], "SELECT x0 FROM numbers", DUCKDB)
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE numbers (x0 DECIMAL(12, 4))")
-        connection.executemany("INSERT INTO numbers VALUES (?)", [(number,) for number in numbers])
-        codes = sorted(row[0] for row in connection.execute(f"SELECT c0 FROM ({rows.sql})").fetchall())
+    codes = codes_of(attribute, pa.array(numbers, pa.decimal128(12, 4)))
     edges = [float(attribute.edge(position)) for position in range(bins + 1)]
     passed = [sum(edge <= float(number) for edge in edges) for number in numbers]
-    assert codes == sorted(count - 1 for count in passed if 1 <= count <= bins)
+    assert codes == [count - 1 if 1 <= count <= bins else bins for count in passed]
 
 
 @pytest.mark.parametrize(
-    ("attribute", "column"),
+    "attribute",
     [
-        (Binned(0, 1, bins=10), Column("a", "decimal", 30)),
-        (Binned(0.5, 2.0**40 + 0.5, bins=7), Column("a", "decimal", 9)),
-        (Binned(Decimal("0.1234567890123"), 10**6, bins=977), Column("a", "float")),
-        (Binned(0, 2**53, bins=2), Column("a", "float")),
-        (Binned(0, 2**63, bins=2), Column("a", "wide integer", 0)),
+        Binned(0.5, 2.0**40 + 0.5, bins=2**20 + 1),
+        Binned(Decimal("0.1234567890123"), 10**6, bins=977),
+        Binned(0.5, 2**52, bins=2),
     ],
 )
-def test_bins_whose_edges_cannot_be_compared_exactly_are_refused(attribute, column):
+def test_bins_whose_edges_cannot_be_compared_exactly_are_refused(attribute):
     with pytest.raises(DataError, match=r"a: .*exactly.*; declare"):
-        code_rows(Domain({"a": attribute}), [column], "SELECT 1 AS x0", DUCKDB)
+        TableEncoder(Domain({"a": attribute}), (), "UTC")
 
 
 def test_whole_edges_are_exact_beyond_what_a_double_holds(tmp_path):
-    """Next to an edge at 2**60 an integer falls on its own side of it, and its sum is exact."""
+    """Next to an edge at 2**60 an integer falls on its own side of it."""
     path = tmp_path / "wide.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(
@@ -117,11 +102,6 @@ def test_whole_edges_are_exact_beyond_what_a_double_holds(tmp_path):
         )
     attribute = Binned(0, 2**61, bins=2)
     assert counted(path, "t", attribute) == [1, 2]
-    domain = Domain({"a": attribute})
-    table = open_table(str(path), "t", domain)
-    total = table.measure([Statement("sum", Condition.of(domain.query()), "a")])
-    assert total == [[[2**60 - 1 + 2**60 + 2**61 - 1]]]
-    table.close()
 
 
 def test_integers_of_every_width_and_enumerations(tmp_path):
@@ -149,10 +129,10 @@ def test_text_is_read_as_the_domain_declares(tmp_path):
         '\ufeffa,code,flag\r\n1,01,true\r\n12.7,1,TRUE\r\n,"",no\r\n 1,01 ,1\r\n1e0,,False\r\n+2,1,\r\n0x1,1,true\r\n'
         "3,01,true".encode()
     )
-    assert counted(path, None, Integer(0, 3, nullable=True)) == [0, 1, 1, 1, 1]
-    assert counted(path, None, Categorical([1, 2, 13])) == [1, 1, 0]
+    assert counted(path, None, Integer(0, 3, nullable=True)) == [0, 2, 1, 1, 1]
+    assert counted(path, None, Categorical([1, 2, 13])) == [2, 1, 0]
     assert counted(path, None, Categorical(["1", "01", ""], nullable=True), "code") == [3, 2, 1, 1]
-    assert counted(path, None, Categorical([True, False]), "flag") == [4, 1]
+    assert counted(path, None, Categorical([True, False]), "flag") == [5, 1]
     assert counted(path, None, Binned(0, 20, bins=4)) == [4, 0, 1, 0]
 
 
@@ -161,45 +141,72 @@ def test_two_attributes_may_be_of_one_column(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("note,Sex\n,F\nx,M\n,F\n")
     domain = Domain({"sex": Categorical(["F", "M"]), "SEX": Categorical(["M", "F"])})
-    table = open_table(str(path), None, domain)
-    measured = table.measure([Statement("count", Condition.of(domain.query()), groups=(0, 1))])
+    with coded(path, None, domain) as (table, _):
+        measured = table.measure([Statement.one("count", Condition.of(domain.query()), groups=(0, 1))])
     assert measured == [[[0, 2, 1, 0]]]
-    table.close()
 
 
 def test_a_damaged_file_tells_nothing_of_its_rows(tmp_path):
-    """It is refused when it is opened, with nothing that it holds."""
+    """It is refused when it is encoded, with nothing that it holds, and nothing is left behind."""
     path = tmp_path / "people.parquet"
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT 'secret' || range AS a FROM range(100000)) TO '{path}'")
-    domain = Domain({"a": Categorical(["secret1"])})
+    place = place_of(str(path), None, Domain({"a": Categorical(["secret1"])}), tmp_path / "codes")
     content = bytearray(path.read_bytes())
     content[100:-2000] = bytes(len(content) - 2100)
     path.write_bytes(content)
-    with pytest.raises(DataError, match="DuckDB could not read the table") as caught:
-        open_table(str(path), None, domain)
+    with pytest.raises(DataError, match="could not be read to its end") as caught:
+        write_table(place)
     assert caught.value.__cause__ is None
+    assert [one.name for one in tmp_path.iterdir()] == ["people.parquet"]
     assert "secret" not in str(caught.value)
     path.write_bytes(b"PAR1 nothing")
-    with pytest.raises(DataError, match="DuckDB cannot open the file"):
-        open_table(str(path), None, domain)
+    with pytest.raises(DataError, match="cannot be opened as a Parquet file"):
+        write_table(place)
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'secret' || range AS a FROM range(100000)")
+    content = bytearray((tmp_path / "t.duckdb").read_bytes())
+    content[20_000:-2_000] = b"x" * (len(content) - 22_000)
+    (tmp_path / "t.duckdb").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        write_table(replace(place, source=str(tmp_path / "t.duckdb"), table="t"))
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
-def test_a_file_is_a_snapshot_from_when_it_was_opened(tmp_path):
+def test_a_coded_table_needs_its_source_no_more(tmp_path):
     """What happens to the file afterwards changes no number, and a DuckDB file is free for others again."""
     domain = Domain({"a": Integer(0, 9)})
-    everything = [Statement("count", Condition.of(domain.query()))]
+    everything = [Statement.one("count", Condition.of(domain.query()))]
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.execute("CREATE TABLE t AS SELECT range AS a FROM range(5)")
         connection.execute(f"COPY t TO '{tmp_path / 't.parquet'}'; COPY t TO '{tmp_path / 't.csv'}'")
-    tables = [open_table(str(tmp_path / f"t.{kind}"), "t", domain) for kind in ("duckdb", "parquet", "csv")]
+    places = [
+        place_of(str(tmp_path / f"t.{kind}"), "t", domain, tmp_path / f"codes-{kind}")
+        for kind in ("duckdb", "parquet", "csv")
+    ]
+    for place in places:
+        write_table(place)
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.execute("DELETE FROM t WHERE a < 2")
     (tmp_path / "t.parquet").write_bytes(b"")
     (tmp_path / "t.csv").unlink()
-    for table in tables:
+    for place in places:
+        table = open_table(place)
         assert table.measure(everything) == [[[5]]]
         table.close()
+
+
+def test_a_parquet_file_that_changes_while_it_is_read_is_refused(tmp_path):
+    """Its rows could be from two tables."""
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": range(3 * BATCH_ROWS)}), path)
+    with open_source(str(path), None, Reading()) as source:
+        batches = source.batches(["a"])
+        next(batches)
+        pa.parquet.write_table(pa.table({"a": range(3 * BATCH_ROWS + 1)}), path)
+        with pytest.raises(DataError, match=r"changed while it was read|could not be read to its end"):
+            list(batches)
 
 
 def test_a_path_is_not_read_for_columns(tmp_path):
@@ -212,42 +219,39 @@ def test_a_path_is_not_read_for_columns(tmp_path):
 
 
 def test_temporary_files_are_private_and_removed(tmp_path, monkeypatch):
-    """Not in the working directory but in one for their owner alone, which is gone when the table is closed."""
+    """Not in the working directory but in one for their owner alone, which is gone with the connection."""
     work, temporary = tmp_path / "work", tmp_path / "temporary"
     work.mkdir()
     temporary.mkdir()
     monkeypatch.chdir(work)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    path = tmp_path / "t.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT range AS a FROM range(3000000)) TO '{path}'")
-    domain = Domain({"a": Integer(0, 3_000_000)})
-    table = open_table(str(path), None, domain)
+    connection = duckdb_connection()
     [directory] = temporary.iterdir()
     assert directory.stat().st_mode & 0o777 == 0o700
     # More than memory holds, so that DuckDB has to put something down.
-    table._run("SET memory_limit = '40MB'; SET threads = 1")
-    table._run("CREATE TABLE more AS SELECT a.c0, a.c0 + b.i AS d FROM rows_within_domain a, range(3) b(i)")
+    connection.execute("SET memory_limit = '40MB'; SET threads = 1")
+    connection.execute("CREATE TABLE more AS SELECT range AS a, range + b.i AS d FROM range(3000000), range(3) b(i)")
     assert any(directory.rglob("*"))
-    table.close()
+    connection.close()
+    del connection
     assert not list(temporary.iterdir())
     assert not list(work.iterdir())
     (tmp_path / "bad.csv").write_text("a\n1,2\n")
     with pytest.raises(DataError):
-        open_table(str(tmp_path / "bad.csv"), None, domain)
+        counted(tmp_path / "bad.csv", None, Integer(0, 9))
     assert not list(temporary.iterdir())
 
 
 def test_temporary_files_are_gone_with_the_process(tmp_path):
-    """Also where the table was never closed; a child that ends first leaves them to its parent."""
-    (tmp_path / "t.csv").write_text("a\n1\n")
+    """Also where the source was never closed; a child that ends first leaves them to its parent."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
     script = """
 import os, sys, tempfile
-from parcomp.data import open_table
-from parcomp.model.attribute import Integer
-from parcomp.model.domain import Domain
+from parcomp.data import Reading
+from parcomp.data.sources import open_source
 tempfile.tempdir = sys.argv[1]
-table = open_table(sys.argv[2], None, Domain({"a": Integer(0, 1)}))
+source = open_source(sys.argv[2], "t", Reading())
 child = os.fork()
 if child:
     os.waitpid(child, 0)
@@ -255,19 +259,17 @@ if child:
 """
     directory = tmp_path / "temporary"
     directory.mkdir()
-    command = [sys.executable, "-c", script, str(directory), str(tmp_path / "t.csv")]
+    command = [sys.executable, "-c", script, str(directory), str(tmp_path / "t.duckdb")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "1\n"
     assert not list(directory.iterdir())
 
 
-def test_no_extension_is_fetched_or_loaded(tmp_path):
+def test_no_extension_is_fetched_or_loaded():
     """A file cannot make DuckDB run code that is not in it."""
-    path = tmp_path / "t.csv"
-    path.write_text("a\n1\n")
-    table = open_table(str(path), None, Domain({"a": Integer(0, 1)}))
-    settings = dict(table._run("SELECT name, value FROM duckdb_settings()"))
+    connection = duckdb_connection()
+    settings = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
     assert settings["autoinstall_known_extensions"] == settings["autoload_known_extensions"] == "false"
-    table.close()
+    connection.close()
 
 
 def test_a_view_does_not_reach_for_other_files(tmp_path):
@@ -280,10 +282,9 @@ def test_a_view_does_not_reach_for_other_files(tmp_path):
         database.execute("CREATE VIEW fine AS SELECT sex FROM inside")
         database.execute(f"CREATE VIEW csv AS SELECT * FROM read_csv('{tmp_path}/people.csv')")
         database.execute(f"CREATE VIEW parquet AS SELECT * FROM '{tmp_path}/people.parquet'")
-    domain = Domain({"sex": Categorical(["F", "M"])})
     for view in ("csv", "parquet"):
         with pytest.raises(DataError, match=f"the view {view} reads another file; name that file as the source"):
-            open_table(str(path), view, domain)
+            counted(path, view, Categorical(["F", "M"]), "sex")
     assert counted(path, "fine", Categorical(["F", "M"]), "sex") == [1, 0]
 
 
@@ -298,10 +299,9 @@ def test_nan_in_a_parquet_file_is_outside_whatever_the_others_are(tmp_path, kind
     if others:
         counts[0] = counts[3 if attribute.bins == 5 else 2] = 3
     assert counted(path, None, attribute) == counts
-    domain = Domain({"a": attribute})
-    table = open_table(str(path), None, domain)
-    assert table.measure([Statement("sum", Condition.of(domain.query()), "a")]) == [[[21 if others else 0]]]
-    table.close()
+    with coded(path, None, Domain({"a": attribute})) as (table, report):
+        assert report.attributes["a"].wrong_type == 3
+        assert table.imprint.rows == 3 * (len(others) + 1)
 
 
 def with_false_bounds(path, numbers, kind, low, high):
@@ -354,7 +354,7 @@ def test_what_a_parquet_file_states_of_its_rows_decides_about_none(tmp_path, kin
     ],
 )
 def test_columns_of_a_parquet_file_have_names_of_their_own(tmp_path, names, alike):
-    """DuckDB would call the second of two by a name that the file does not have."""
+    """A name alone would not tell which of two is meant."""
     path = tmp_path / "t.parquet"
     pa.parquet.write_table(pa.table([pa.array(["F"])] * len(names), names=names), path)
     with pytest.raises(DataError, match=f"the columns {alike}"):
@@ -365,15 +365,15 @@ def test_names_within_a_column_of_a_parquet_file_may_be_alike(tmp_path):
     """Members of structures and lists are no columns."""
     path = tmp_path / "t.parquet"
     nested = pa.array([{"sex": [{"sex": 1, "note": "x"}], "Sex": {"a": 1}}])
-    pa.parquet.write_table(pa.table({"first": nested, "sex": ["F"], "last": nested, "É": [1], "é": [2], "": [3]}), path)
+    pa.parquet.write_table(pa.table({"first": nested, "sex": ["F"], "last": nested, "É": [2], "": [3]}), path)
     assert counted(path, None, Categorical(["F", "M"]), "sex") == [1, 0]
     assert counted(path, None, Integer(1, 2), "é") == [0, 1]
-    with pytest.raises(DataError, match=r"c0: no column has this name; the columns are first, sex, last, É, é$"):
+    with pytest.raises(DataError, match=r"c0: no column has this name; the columns are first, sex, last, É$"):
         counted(path, None, Integer(1, 3), "c0")
 
 
 def test_columns_of_types_that_hold_no_attribute_are_in_nobodys_way(tmp_path):
-    """Geometry, for which Ibis would fetch an extension, in a DuckDB file and in a Parquet file."""
+    """Geometry, spans and structures, in a DuckDB file and in a Parquet file."""
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t (sex VARCHAR, place GEOMETRY, span INTERVAL, parts STRUCT(a INTEGER)[])")
@@ -404,12 +404,10 @@ def test_a_path_may_hold_quotes(tmp_path, suffix):
         connection.execute(f"COPY t TO '{tmp_path / 't.parquet'}'; COPY t TO '{tmp_path / 't.csv'}'")
     (tmp_path / f"t.{suffix}").rename(path)
     assert counted(path, "t", Integer(0, 1)) == [0, 1]
-    assert suggest_domain(path, from_data=True).domain.names == ("a",)
 
 
 def test_sources_that_are_none_are_named(tmp_path):
     """What is missing or too much is said before anything is opened."""
-    domain = Domain({"a": Integer(0, 1)})
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE one (a INTEGER); CREATE TABLE two (a INTEGER)")
@@ -430,7 +428,7 @@ def test_sources_that_are_none_are_named(tmp_path):
         ("spark://local[2]/data.csv", None, "ends in .parquet"),
     ]:
         with pytest.raises(DataError, match=message):
-            open_table(source, table, domain)
+            open_source(source, table, Reading())
 
 
 def test_a_duckdb_file_is_opened_read_only(tmp_path):

@@ -1,0 +1,1 @@
+"""Drafts of domain files, from what is public."""

@@ -1,0 +1,91 @@
+"""What a report suspects of the values that are outside, in words."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pytest
+
+from parcomp.data.encoding import AttributeReport, TableEncoder
+from parcomp.model import Domain
+from parcomp.model.attribute import Attribute, Categorical, Dated, Integer, Stepped
+
+
+def reported(
+    attribute: Attribute, cells: list, nulls: tuple[str, ...] = (), kind: pa.DataType | None = None
+) -> AttributeReport:
+    encoder = TableEncoder(Domain({"a": attribute}), nulls, "UTC")
+    half = len(cells) // 2
+    for part in (cells[:half], cells[half:]):
+        list(encoder.encoded(iter([pa.record_batch({"x0": pa.array(part, kind or pa.string())})])))
+    return encoder.report().attributes["a"]
+
+
+AGE = Integer(0, 119)
+SEX = Categorical(["F", "M"])
+BORN = Dated("1900-01-01", "2029-12-31")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "cells", "causes"),
+    [
+        (AGE, ["1", "NA", "NA", "n/a"], [r"`NA`, `n/a` look like null tokens \(3 values\): add to nulls under"]),
+        (Integer(0, 9, nullable=True), ["NA", "1"], [r"`NA` looks like .* add to nulls under \[source\]$"]),
+        (AGE, [None, "1", None], ["2 values are null: declare nullable = true"]),
+        (AGE, ["1.5", "2"], ["1 values are no whole numbers, such as `1.5`; declare a step where they are decimals"]),
+        (AGE, ["120", "-1"], ["2 values lie beyond low and high: widen them, or clip = true"]),
+        (
+            BORN,
+            ["2020-01-01", "1.2.2020", "2030-01-01"],
+            ["1 of 3 dates do not parse, such as `1.2.2020`.* convert others", "1 values lie beyond low and high"],
+        ),
+        (
+            SEX,
+            ["F", "f", " M", "x"],
+            ["2 values differ .* in case or in blanks only", "1 values are not declared, such as `x`"],
+        ),
+        (Categorical([True, False]), ["yes", "1", "0", "TRUE"], ["1 values are no booleans, .* such as `yes`"]),
+        (Stepped("0", "1", "0.1"), ["x", "0.1"], ["1 values are no numbers, such as `x`; declare values"]),
+        (
+            Stepped("0", "9", "0.1"),
+            ["4,1", "0,5"],
+            ["2 values are no numbers, such as .*; decimals are read with a point"],
+        ),
+        (
+            Stepped("0", "9", "0.5"),
+            ["4.1", "0.5"],
+            [r"values lie between two steps of 0.5, and are taken to the nearest"],
+        ),
+        (Stepped("0", "9", "0.5"), ["4.50", "0.5", "1e0"], []),
+        (BORN, [" 2020-01-01"], ["1 of 1 dates do not parse, .*; take the blanks away"]),
+        (AGE, ["2020-01-01"], ["1 values are no whole numbers, .*; declare them as dates"]),
+        (AGE, ["Ward 3"], ["1 values are no whole numbers, .*; declare values where they are names"]),
+        (SEX, ["F", "M"], []),
+        (Categorical([True, False]), ["1", "0"], []),
+    ],
+)
+def test_causes_are_named_with_their_numbers(attribute: Attribute, cells: list, causes: list[str]) -> None:
+    found = reported(attribute, cells).causes
+    assert len(found) == len(causes), found
+    for cause, words in zip(found, causes, strict=True):
+        assert re.match(words, cause), cause
+
+
+def test_numbers_are_of_all_batches() -> None:
+    found = reported(AGE, ["1", None, "x", "200", "1.5", "NA"], nulls=("NA",))
+    assert found.as_json() == {"null": 2, "unknown": 0, "out_of_range": 1, "wrong_type": 2}
+    assert found.outside == 5
+
+
+def test_what_is_no_text_suggests_no_token() -> None:
+    """NaN in a column of floats cannot be helped by a token for null."""
+    found = reported(AGE, [float("nan"), 1.0], kind=pa.float64())
+    assert found.causes == ("1 values are no whole numbers; declare a step where they are decimals",)
+
+
+def test_tokens_for_null_are_text() -> None:
+    """A number that its engine has written is none, whatever it looks like."""
+    written = pa.array([b"0", b"7", None], pa.large_binary())
+    for cells, kind, nulls in ((["0", "7", None], pa.string(), 2), (written.to_pylist(), written.type, 1)):
+        assert reported(AGE, cells, nulls=("0",), kind=kind).null == nulls
