@@ -19,8 +19,10 @@ from parcomp import Categorical, Domain, Integer, Workload
 from parcomp.ledger import Binding
 from parcomp.ledger.audit import _Accountant, _Reader, audit_charges
 from parcomp.ledger.charge import Charge, Entry, chain
+from parcomp.model.bands import Bands
 from parcomp.model.condition import Condition
-from parcomp.model.statement import Statement
+from parcomp.model.predicate import Predicate
+from parcomp.model.statement import Grouping, Item, Statement
 from parcomp.overlap import WorkloadOverlap
 from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP, Measure
@@ -46,19 +48,29 @@ def bound(measure: Measure = PURE, budget: int = 1000, **more: Any) -> Binding:
 
 
 def statement(groups: tuple[int, ...] = (), **where: Any) -> Statement:
-    return Statement("count", Condition.of(DOMAIN.query(where)), groups=groups)
+    return Statement.one("count", Condition.of(DOMAIN.query(where)), groups=groups)
 
 
 values = {"sex": ["F", "M"], "age": [0, 1, 2, 3], "area": ["N", "S", "W", None]}
 wheres = st.fixed_dictionaries(
     {}, optional={name: st.lists(st.sampled_from(known), unique=True) for name, known in values.items()}
 )
+YOUNG_OR_OLD = Bands(("young", 65), tuple(Predicate.from_codes(4, codes) for codes in ([0, 1], [3])))
+SOMEWHERE = Bands((True, None), tuple(Predicate.from_codes(4, codes) for codes in ([0, 2], [3])))
 statements = st.builds(
-    lambda alternatives, groups: Statement(
-        "count", Condition(DOMAIN, tuple(DOMAIN.query(where) for where in alternatives)), groups=tuple(groups)
+    lambda alternatives, items, groups: Statement(
+        Condition(DOMAIN, tuple(DOMAIN.query(where) for where in alternatives)), tuple(items), tuple(groups)
     ),
     st.lists(wheres, min_size=1, max_size=2),
-    st.lists(st.sampled_from([0, 1, 2]), unique=True, max_size=2),
+    st.lists(
+        st.sampled_from([Item("count"), Item("sum", "age"), Item("distinct", "area"), Item("count", "area")]),
+        min_size=1,
+        max_size=3,
+    ),
+    st.lists(
+        st.sampled_from([Grouping(0), Grouping(1), Grouping(2), Grouping(1, YOUNG_OR_OLD), Grouping(2, SOMEWHERE)]),
+        max_size=2,
+    ),
 )
 expenses = st.lists(st.tuples(statements, st.integers(1, 50)), max_size=7)
 
@@ -66,13 +78,28 @@ expenses = st.lists(st.tuples(statements, st.integers(1, 50)), max_size=7)
 def spent_by(expense: tuple[Statement, int], before: dict[str, Any] | None, after: dict[str, Any] | None) -> int:
     """What an answer discloses, in units of ε or ρ, of one row that takes the place of another (None: of none)."""
     asked, units = expense
-    groups = []
-    for row in (before, after):
-        counted = row is not None and asked.where.covers(row)
-        groups.append(tuple(row[DOMAIN.names[index]] for index in asked.groups) if row and counted else None)
+    groups = [None if row is None else group_of(asked, row) for row in (before, after)]
     if groups[0] == groups[1]:
-        return 0
+        # The number of rows stays, and other numbers may not; noise is made for both.
+        return 0 if groups[0] is None or asked.items == (Item("count"),) else units
     return units * sum(group is not None for group in groups)
+
+
+def group_of(asked: Statement, row: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The labels of a row that is in some number."""
+    if not any(asked.rows_of(one).covers(row) for one in asked.aggregates):
+        return None
+    labels: list[Any] = []
+    for grouping in asked.groups:
+        name = DOMAIN.names[grouping.index]
+        code = DOMAIN.attributes[name].code(row[name])
+        if grouping.bands is None:
+            labels.append(row[name])
+        elif not any(code in member for member in grouping.bands.members):
+            return None
+        else:
+            labels += [i for i, member in enumerate(grouping.bands.members) if code in member]
+    return tuple(labels)
 
 
 @settings(max_examples=80, deadline=None)
@@ -136,7 +163,7 @@ def test_a_ledger_on_a_domain_of_20_000_digits(monkeypatch: pytest.MonkeyPatch, 
     ]
     best = max(sum(query.covers(row) for query in small) for small, row in first_attributes_only(queries))
     binding = Binding.of("d", "1", domain, PURE, 1000)
-    entries = [entry_of(Statement("count", Condition.of(query)), 1, 30) for query in queries]
+    entries = [entry_of(Statement.one("count", Condition.of(query)), 1, 30) for query in queries]
     found = audit_charges(chained(binding, entries), binding, domain, time_limit=30.0)
     assert found.ok, found.problems
     assert found.lower == found.loss <= best
@@ -162,7 +189,7 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
         domain.query({name: randomness.sample(range(10), 6) for name in randomness.sample(domain.names, 5)})
         for _ in range(70)
     ]
-    spent = [(Statement("count", Condition.of(query)), 1) for query in queries]
+    spent = [(Statement.one("count", Condition.of(query)), 1) for query in queries]
     loose = Binding.of("d", "1", domain, PURE, 1000)
     entries = [entry_of(asked, units, 70) for asked, units in spent]
     quick = audit_charges(chained(loose, entries), loose, domain, time_limit=0.0)
@@ -247,7 +274,7 @@ def test_a_value_is_read_on_its_own_attribute() -> None:
     domain = Domain({"first": Integer(0, 1), "second": Integer(1, 2)})
     binding = Binding.of("d", "1", domain, PURE, 9)
     spent = [({"first": 1}, 5, 5), ({"second": 1}, 4, 9), ({"second": 2}, 3, 9)]
-    entries = [entry_of(Statement("count", Condition.of(domain.query(where))), *costs) for where, *costs in spent]
+    entries = [entry_of(Statement.one("count", Condition.of(domain.query(where))), *costs) for where, *costs in spent]
     found = audit_charges(chained(binding, entries), binding, domain)
     assert (found.ok, found.loss) == (True, 9)
 
@@ -339,9 +366,90 @@ def test_a_charge_that_makes_no_sense_is_named_though_its_digest_is_right(
 def test_a_charge_covers_every_alternative_of_its_statement(where: str) -> None:
     either = Condition(DOMAIN, (DOMAIN.query(sex="M", age=[2, 3]), DOMAIN.query(sex="F", age=3)))
     assert len(either.alternatives) == 2
-    sound = entry_of(Statement("count", either), 4, 4)
+    sound = entry_of(Statement.one("count", either), 4, 4)
     assert problems(chained(BINDING, [sound])) == ""
     assert "charge 1: where: does not cover all rows" in problems(chained(BINDING, [replace(sound, where=where)]))
+
+
+def test_a_charge_that_tests_an_attribute_covers_only_what_tests_it() -> None:
+    """Rows with an undeclared value satisfy no predicate on the attribute, not even one that lists every value."""
+    every = {"sex": ["F", "M"]}
+    for sound in (statement(), statement(age=3), statement(groups=(1,))):
+        found = problems(chained(BINDING, [replace(entry_of(sound, 4, 4), where=json.dumps(every))]))
+        assert "charge 1: where: does not cover all rows" in found
+    for sound in (statement(sex=["F", "M"]), statement(sex="M", age=3), statement(groups=(0, 1)), statement(age=[])):
+        assert problems(chained(BINDING, [replace(entry_of(sound, 4, 4), where=json.dumps(every))])) == ""
+    # Grouping tests an attribute for being declared, not for more.
+    grouped = replace(entry_of(statement(groups=(0,)), 4, 4), where='{"sex":"F"}')
+    assert "charge 1: where: does not cover all rows" in problems(chained(BINDING, [grouped]))
+
+
+BANDS = '{"attribute":"age","bands":[["young",[0,1]],["old",3]]}'
+
+
+def test_a_charge_of_bands_covers_the_values_that_bear_a_label() -> None:
+    """No more need be charged: a value without a label has no group."""
+    said = f'{{"groups":[{BANDS}],"kind":"count","where":[{{"age":[0,1,2,3]}}]}}'
+    asked = Statement(Condition.of(DOMAIN.query(age={"not": []})), groups=(Grouping(1, YOUNG_OR_OLD),))
+    sound = replace(entry_of(asked, 4, 4), statement=said)
+    assert sound.where == '{"age": {"not": 2}}'
+    assert problems(chained(BINDING, [sound])) == ""
+    for short in ('{"age":[0,1]}', '{"age":[0,3]}', '{"age":[1,2,3]}', '{"age":[0,1,3],"sex":["F","M"]}'):
+        assert "does not cover all rows" in problems(chained(BINDING, [replace(sound, where=short)])), short
+
+
+def test_a_charge_of_several_items_covers_the_rows_of_each() -> None:
+    said = '{"items":[{"attribute":"area","kind":"distinct"},{"attribute":"age","kind":"sum"}],"where":[{}]}'
+    sound = replace(entry_of(statement(), 4, 4), statement=said)
+    assert problems(chained(BINDING, [sound])) == ""
+    for short in ('{"area":["N","S","W"]}', '{"age":[0,1,2,3],"area":["N","S","W"]}', '{"age":[0,1]}'):
+        assert "does not cover all rows" in problems(chained(BINDING, [replace(sound, where=short)])), short
+    alone = '{"items":[{"attribute":"area","kind":"distinct"},{"attribute":"area","kind":"count"}],"where":[{}]}'
+    assert problems(chained(BINDING, [replace(sound, statement=alone, where='{"area":["N","S","W"]}')])) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('"items":[]', "has items"),
+        ('"items":3', "has items"),
+        ('"items":[{"kind":"count"}],"kind":"count"', "has items"),
+        ('"items":[3]', "an item has a kind"),
+        ('"items":[{"kind":["count"]}]', "an item has a kind"),
+        ('"items":[{"kind":"count","what":1}]', "an item has a kind"),
+        ('"items":[{"kind":"mode","attribute":"age"}]', "an item is one of count, sum"),
+        ('"items":[{"kind":"sum"}]', "taken of an attribute"),
+        ('"items":[{"kind":"sum","attribute":"height"}]', "unknown attribute"),
+        ('"items":[{"kind":"sum","attribute":["age"]}]', "told by name"),
+        ('"kind":"variance","attribute":"age","of":"people"', "of rows or of a sample"),
+        ('"kind":"quantile","attribute":"age","at":"1/0"', "a fraction such as 1/2"),
+        ('"kind":"quantile","attribute":"age","at":"1e999999999"', "a fraction such as 1/2"),
+        ('"kind":"quantile","attribute":"age","at":0.5', "a fraction such as 1/2"),
+        ('"kind":"quantile","attribute":"age","at":"3/2"', "from 0 to 1"),
+        ('"kind":"quantile","attribute":"age"', "has a place"),
+        ('"kind":"count","extra":1', "unknown key"),
+        ('"kind":"count","groups":[{"attribute":"age"}]', "a group is an attribute"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[],"more":1}]', "a group is an attribute"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[["a"]]}]', "pairs of a label"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[["a",[0,1]],["b",[1,2]]]}]', "in two bands"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[["a",0],["a",1]]}]', "the same label"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[[["a"],0]]}]', "a label is a text"),
+        ('"kind":"count","groups":[{"attribute":"age","bands":[["a","x"]]}]', "not an integer"),
+        ('"kind":"count","groups":[{"attribute":"area","bands":[["a",{"unless":0}]]}]', "unknown key"),
+        ('"kind":"count","groups":[{"attribute":"height","bands":[["a",0]]}]', "unknown attribute"),
+    ],
+)
+def test_items_and_bands_that_make_no_sense_are_named(said: str, why: str) -> None:
+    forged = replace(entry_of(statement(), 4, 4), statement=f'{{{said},"where":[{{}}]}}')
+    found = problems(chained(BINDING, [forged]))
+    assert "charge 1: " in found
+    assert why in found
+
+
+@pytest.mark.parametrize("groups", ['"sex"', "[3]", '{"sex":1}', '["height"]'])
+def test_groups_that_are_no_attributes_are_named(groups: str) -> None:
+    said = f'{{"groups":{groups},"kind":"count","where":[{{}}]}}'
+    assert "charge 1: " in problems(chained(BINDING, [replace(entry_of(statement(), 4, 4), statement=said)]))
 
 
 def test_a_bound_that_shrinks_is_named() -> None:

@@ -10,6 +10,9 @@ row, and times min(2γ, replaced) against replacing one (:mod:`parcomp.privacy.l
 those with groups twice, since a row can leave one group and enter another.  *Precondition*: noise is made for the most
 by which replacing a row moves a number within one group.
 
+*Loads* (:mod:`parcomp.ledger.load`).  A charge is read under the domain of its time and taken over to the last one, and
+the loss is worked out over that.  A load whose domain is no extension of the one before is a problem.
+
 Loss only grows with each charge, so the loss of all charges bounds that at every moment.
 
 A chain shows no charges that were cut off at its end.  Who notes its head now and then can have it looked for.
@@ -19,15 +22,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parcomp.certificate import verify
 from parcomp.costs import Cost
 from parcomp.errors import CertificateError, LedgerError, ParcompError
-from parcomp.ledger.binding import Binding, domain_text
+from parcomp.ledger.binding import Binding, domain_text, read_domain_text
 from parcomp.ledger.charge import Charge, chain_problems
+from parcomp.ledger.load import Load
 from parcomp.ledger.queries import ChargedQueries
-from parcomp.model import Domain, Query, Workload, groups_touched, parse_json
+from parcomp.model import Domain, Query, Workload, groups_touched, lift, parse_json
 from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
 from parcomp.privacy import Neighbours, find_measure, neighbor_units
 
@@ -53,6 +57,7 @@ class Audit:
     """
 
     charges: int
+    loads: int
     head: str
     budget: int
     loss: int
@@ -76,31 +81,44 @@ def audit_charges(
     ties: Iterable[tuple[str, str]] = (),
     time_limit: float = 60.0,
 ) -> Audit:
-    """Check all charges of a ledger from the first one on.
+    """Check all charges of a ledger from the first one on; ``domain`` is the one that it should have come to.
 
     ``noted_head`` is the digest of the last charge as it was at some earlier time: it must still be in the chain.
     ``ties`` are the answers and requests of the ledger with the digests of the charges that they belong to.
     """
     entries = list(charges)
     problems = chain_problems(entries, binding.digest)
+    loads = [charge for charge in entries if charge.is_load]
     digests = {charge.digest for charge in entries}
-    problems += [f"{what}: belongs to no charge of the chain" for what, digest in ties if digest not in digests]
-    if binding.domain != domain_text(domain):
-        problems.append("the binding: is for another domain")
+    tied = digests - {load.digest for load in loads}
+    problems += [f"{what}: belongs to no charge of the chain" for what, digest in ties if digest not in tied]
     if noted_head is not None and noted_head not in {binding.digest, *digests}:
         problems.append("the chain: does not hold the noted head; charges were cut off or written anew since")
-    reader = _Reader(domain)
-    expenses = []
+    try:
+        reader = _Reader(read_domain_text(binding.domain, domain))
+    except LedgerError as error:
+        problems.append(f"the binding: {error}")
+        reader = _Reader(domain)
+    expenses: list[_Expense] = []
+    bounds: list[tuple[Charge, int]] = []
     for charge in entries:
         try:
-            expenses.append(reader.expense(charge))
+            if charge.is_load:
+                reader.load(charge)
+                bounds.append((charge, 0))
+            else:
+                expenses.append(reader.expense(charge))
+                bounds.append((charge, 0 if expenses[-1].query.is_contradiction else charge.units))
         except ParcompError as error:
             problems.append(f"charge {charge.number}: {error}")
         except RecursionError:
             problems.append(f"charge {charge.number}: is nested too deeply")
-    problems.extend(_upper_problems(expenses))
+    if domain_text(reader.domain) != domain_text(domain):
+        problems.append(f"the {'last load' if loads else 'binding'}: is for another domain")
+    problems.extend(_upper_problems(bounds))
+    expenses = [replace(expense, query=lift(expense.query, reader.domain)) for expense in expenses]
     try:
-        loss = _Accountant(expenses, binding, domain).loss(time_limit)
+        loss = _Accountant(expenses, binding, reader.domain).loss(time_limit)
     except ParcompError as error:
         problems.append(f"the loss: cannot be worked out ({error})")
         loss = _Loss(0, 0, 0, checked=False)
@@ -113,13 +131,14 @@ def audit_charges(
             f"the loss: is between {least} and {measure.parameter_up(loss.upper)}, not shown to be within "
             f"the budget of {binding.budget}; allow more time"
         )
-    if expenses and expenses[-1].charge.upper < loss.overlap:
+    if bounds and bounds[-1][0].upper < loss.overlap:
         problems.append(
-            f"charge {expenses[-1].charge.number}: says that the maximum overlap is at most "
-            f"{expenses[-1].charge.upper} units, it is {loss.overlap} or more"
+            f"charge {bounds[-1][0].number}: says that the maximum overlap is at most "
+            f"{bounds[-1][0].upper} units, it is {loss.overlap} or more"
         )
     return Audit(
-        charges=len(entries),
+        charges=len(entries) - len(loads),
+        loads=len(loads),
         head=entries[-1].digest if entries else binding.digest,
         budget=binding.budget_units,
         loss=loss.upper,
@@ -141,11 +160,19 @@ class _Expense:
 
 
 class _Reader:
-    """Reads what charges say; equal texts are read once."""
+    """Reads what charges say, under the domain that they were made under; equal texts are read once."""
 
     def __init__(self, domain: Domain) -> None:
+        self.domain = domain
         self._queries = ChargedQueries(domain)
         self._read: dict[tuple[str, str], tuple[Query, int]] = {}
+
+    def load(self, charge: Charge) -> None:
+        """Go on under the domain of a load."""
+        _ = charge.entry
+        domain = Load.read(charge).extending(self.domain)
+        if domain is not self.domain:
+            self.domain, self._queries, self._read = domain, ChargedQueries(domain), {}
 
     def expense(self, charge: Charge) -> _Expense:
         """The charge as an expense; an error says what is wrong with it."""
@@ -163,25 +190,32 @@ class _Reader:
         alternatives = document.get("where")
         if not isinstance(alternatives, list) or not all(isinstance(one, Mapping) for one in alternatives):
             raise LedgerError('statement: has no "where", a list of conjunctions')
-        for alternative in alternatives:
-            if not _covers(query, self._queries.query(alternative)):
-                raise LedgerError("where: does not cover all rows that the statement asks about")
-        return query, groups_touched(document.get("groups"))
+        groups = document.get("groups", [])
+        # A row whose value is not declared, or bears no label, has no group.
+        grouped = self._queries.grouped(groups)
+        for measured in self._queries.measured(document):
+            for alternative in alternatives:
+                if not _covers(query, self._queries.query(alternative) & measured & grouped):
+                    raise LedgerError("where: does not cover all rows that the statement asks about")
+        return query, groups_touched(groups)
 
 
 def _covers(outer: Query, inner: Query) -> bool:
+    """Whether each row that satisfies ``inner`` satisfies ``outer``, rows with undeclared values included."""
     if inner.is_contradiction:
         return True
-    terms = dict(inner.terms)
-    return all(index in terms and terms[index] <= predicate for index, predicate in outer.terms)
+    terms = dict(inner.tested)
+    return all(index in terms and terms[index] <= predicate for index, predicate in outer.tested)
 
 
-def _upper_problems(expenses: Sequence[_Expense]) -> list[str]:
-    """Where the bound that a charge carries is too low: maximum overlap never shrinks and is not below a cost."""
+def _upper_problems(bounds: Sequence[tuple[Charge, int]]) -> list[str]:
+    """Where the bound that an entry carries is too low: maximum overlap never shrinks and is not below a cost.
+
+    Each entry comes with what it spends on some row.
+    """
     problems, before = [], 0
-    for expense in expenses:
-        charge = expense.charge
-        least = before if expense.query.is_contradiction else max(before, charge.units)
+    for charge, spent in bounds:
+        least = max(before, spent)
         if charge.upper < least:
             problems.append(
                 f"charge {charge.number}: bounds the maximum overlap by {charge.upper} units, it is {least}"

@@ -5,6 +5,9 @@ hexadecimal, of these fields in this order, each written as a :func:`record`:
 
     ``parcomp charge 1``, previous, number, time, analyst, statement, where, units, upper, batch
 
+A *load* is an entry of the same chain that charges nothing: it says which rows the table has from there on, and under
+which domain (:mod:`parcomp.ledger.load`).
+
 A record is the length of the field in bytes in decimal, a colon, the field in UTF-8 and a line feed; whole numbers
 are fields in decimal.  ``previous`` is the digest of the charge before, and for charge 1 that of the
 :class:`~parcomp.ledger.binding.Binding`.  So every digest speaks for all charges up to its own, and for the dataset.
@@ -47,6 +50,18 @@ class _Charged:
     upper: int
     batch: str
 
+    @property
+    def is_load(self) -> bool:
+        """Whether it tells of a load of the table, and charges nothing."""
+        # Most statements are told apart without being parsed, and those of a damaged ledger need not be text.
+        if not isinstance(self.statement, str) or '"load"' not in self.statement:
+            return False
+        try:
+            document = json.loads(self.statement)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(document, dict) and document.get("kind") == "load"
+
 
 @dataclass(frozen=True, slots=True)
 class Entry(_Charged):
@@ -62,7 +77,9 @@ class Entry(_Charged):
         for name in ("statement", "where"):
             if not _is_object(getattr(self, name)):
                 raise LedgerError(f"the {name} of a charge is a JSON object, not {shown(getattr(self, name))}")
-        for name, least in (("units", 1), ("upper", 0)):
+        if self.is_load and (self.units, self.where) != (0, "{}"):
+            raise LedgerError('a load charges 0 units, and its where is "{}"')
+        for name, least in (("units", 0 if self.is_load else 1), ("upper", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_UNITS:
                 raise LedgerError(

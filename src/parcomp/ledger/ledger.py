@@ -37,11 +37,18 @@ class Ledger(Records):
     """An append-only chain of charges with their answers, on connections made by ``connect``.
 
     It is safe to share between threads.  ``single`` is whether the database holds no other ledger, ``create`` whether
-    it is made or must be there.
+    it is made or must be there, and ``extending`` whether the domain may extend that of the ledger, for a load.
     """
 
     def __init__(
-        self, connect: Callable[[], Session], binding: Binding, busy_seconds: float, *, single: bool, create: bool
+        self,
+        connect: Callable[[], Session],
+        binding: Binding,
+        busy_seconds: float,
+        *,
+        single: bool,
+        create: bool,
+        extending: bool = False,
     ) -> None:
         super().__init__(_SCHEMA_LOCK, binding)
         self._connect = connect
@@ -70,7 +77,7 @@ class Ledger(Records):
                 if create:
                     self._ledger = enter_ledger(session, binding, single=single)
                 else:
-                    self._ledger, self.binding = find_ledger(session, binding, single=single)
+                    self._ledger, self.binding = find_ledger(session, binding, single=single, extending=extending)
                 first = session.execute(
                     "SELECT previous FROM parcomp_charge WHERE ledger = ? AND number = 1", (self._ledger,)
                 )

@@ -59,6 +59,10 @@ class Mark:
         """How far a ledger has come."""
         return cls(*ledger.head(), *ledger.answered())
 
+    def covers(self, other: Mark) -> bool:
+        """Whether a ledger that has all that this one marks has all that the other one does, of the same ledger."""
+        return self.number >= other.number and self.answers >= other.answers
+
     def problem(self, ledger: Ledger) -> str:
         """What a ledger lacks of what it had when this mark was set; "" if nothing."""
         found = ledger.digest(self.number) if self.number else ledger.binding.digest
@@ -101,7 +105,7 @@ class MarkFile:
                 raise self._unwritable("it is a directory")
 
     def advance(self, ledger: Ledger) -> None:
-        """Set the mark to where the ledger is.
+        """Set the mark to where the ledger is, or further on.
 
         Raises :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set.
         """
@@ -110,11 +114,11 @@ class MarkFile:
         if before == now:
             return
         with self._locked():
-            # Others may have set it since, and it never goes back.
+            # Others may have set it since, and it never goes back. Of many that waited for the lock, the first one has
+            # marked what all of them saw.
             before = self._checked(ledger)
-            now = Mark.of(ledger)
-            if before != now:
-                self._write({**self._marks(), identity: now})
+            if before is None or not before.covers(now):
+                self._write({**self._marks(), identity: Mark.of(ledger)})
 
     def check(self, ledger: Ledger) -> None:
         """Raise :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set."""
@@ -207,10 +211,10 @@ class MarkFile:
         )
 
 
-def open_marked_ledger(url: str, binding: Binding, mark: MarkFile | None) -> Ledger:
-    """Open a ledger; where it is missing, the mark tells whether there was one."""
+def open_marked_ledger(url: str, binding: Binding, mark: MarkFile | None, *, extending: bool = False) -> Ledger:
+    """Open a ledger, for a load if ``extending``; where it is missing, the mark tells whether there was one."""
     try:
-        return open_ledger(url, binding)
+        return open_ledger(url, binding, extending=extending)
     except MissingLedgerError:
         if mark is not None:
             mark.check_absent(binding)

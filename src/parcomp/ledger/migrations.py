@@ -129,6 +129,19 @@ def _tie_by_digests(execute: Execute) -> None:
         execute(f"DROP TABLE {table}_by_number")
 
 
+_KEYS = ("parcomp_key", "parcomp_key_revoked")
+
+_KEY_TABLES = (
+    """CREATE TABLE parcomp_key (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, number BIGINT NOT NULL, name TEXT NOT NULL,
+        role TEXT NOT NULL, digest TEXT NOT NULL, added TEXT NOT NULL, PRIMARY KEY (ledger, number),
+        UNIQUE (ledger, digest))""",
+    """CREATE TABLE parcomp_key_revoked (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, number BIGINT NOT NULL, revoked TEXT NOT NULL,
+        PRIMARY KEY (ledger, number), FOREIGN KEY (ledger, number) REFERENCES parcomp_key)""",
+)
+
+
 STEPS: Sequence[Step] = (
     Step(1, _TABLES, sqlite=_SQLITE_TRIGGERS, postgresql=_POSTGRESQL_TRIGGERS),
     # Answers and requests belong to a charge by its digest: its number could be given to another one.
@@ -149,6 +162,25 @@ STEPS: Sequence[Step] = (
         ),
         postgresql=_postgresql_triggers(_TIED),
         after=_tie_by_digests,
+    ),
+    # Which rows the first charges counted, so that no others pass for them when the coded table is made again.
+    Step(3, ("ALTER TABLE parcomp_ledger ADD COLUMN first_rows TEXT NOT NULL DEFAULT ''",)),
+    # Keys by which analysts ask over the network.
+    Step(
+        4,
+        _KEY_TABLES,
+        sqlite=(
+            *_sqlite_triggers(_KEYS),
+            *(
+                _sqlite_trigger(
+                    table,
+                    "INSERT",
+                    f"WHEN EXISTS (SELECT 1 FROM {table} WHERE ledger = NEW.ledger AND number = NEW.number)",
+                )
+                for table in _KEYS
+            ),
+        ),
+        postgresql=_postgresql_triggers(_KEYS),
     ),
 )
 

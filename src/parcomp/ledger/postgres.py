@@ -32,9 +32,16 @@ WHERE c.relname = 'parcomp_ledger' AND c.oid IS DISTINCT FROM to_regclass('parco
 """
 
 
-def open_postgres(url: str, binding: Binding, busy_seconds: float, *, create: bool) -> Ledger:
+def open_postgres(url: str, binding: Binding, busy_seconds: float, *, create: bool, extending: bool = False) -> Ledger:
     """Open the ledger of the dataset and version in a database, or make it."""
-    return Ledger(lambda: PostgresSession(url, busy_seconds), binding, busy_seconds, single=False, create=create)
+    return Ledger(
+        lambda: PostgresSession(url, busy_seconds),
+        binding,
+        busy_seconds,
+        single=False,
+        create=create,
+        extending=extending,
+    )
 
 
 class PostgresSession(Session):

@@ -10,17 +10,19 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from parcomp.errors import LedgerError, MissingLedgerError, shown
+from parcomp.errors import LedgerError, MissingLedgerError, SettingsError, shown
+from parcomp.ledger.access import AccessKey, Role, check_name
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import Charge, Entry, chain, check_text, trail_after
+from parcomp.ledger.charge import Charge, Entry, chain, check_text, trail_after, utc_now
+from parcomp.ledger.load import Load
 from parcomp.ledger.session import Session
 
 __all__ = ["Records", "Request", "Transaction", "enter_ledger", "find_ledger"]
 
-_BINDING = "dataset, version, domain, measure, budget_units, neighbours, rows_per_person, source"
+_BINDING = "dataset, version, domain, measure, budget_units, neighbours, rows_per_person, source, first_rows"
 _CHARGE = "time, analyst, statement, charged_where, units, upper_units, batch, number, previous, digest"
 
 
@@ -76,6 +78,29 @@ class Records(ABC):
         rows = self._select("digest", "charge", "AND number = ?", number)
         return str(rows[0][0]) if rows else None
 
+    def last_load(self) -> tuple[int, Load] | None:
+        """The number of the last load, and what it says; None if the table was never loaded since the ledger is."""
+        rows = self._select(_CHARGE, "charge", "AND units = 0 ORDER BY number DESC LIMIT 1")
+        return (Charge(*rows[0]).number, Load.read(Charge(*rows[0]))) if rows else None
+
+    def known_rows(self) -> list[str]:
+        """The seals of rows that a table in place may have, the last load's first.
+
+        These are the rows of the loads that no charge has followed, whose making may have been cut short, and those
+        that the last charge counted.  None are known in a ledger that was made without them and never loaded.
+        """
+        found = self._select(_CHARGE, "charge", "AND units = 0 ORDER BY number DESC")
+        loads = [(charge.number, Load.read(charge).rows) for charge in (Charge(*row) for row in found)]
+        loads += [(0, self.binding.first_rows)] if self.binding.first_rows else []
+        [[charged]] = self._select("MAX(number)", "charge", "AND units > 0")
+        known = [rows for number, rows in loads if number > (charged or 0)]
+        return known + [rows for number, rows in loads if number <= (charged or 0)][:1]
+
+    def current_domain(self) -> str:
+        """The domain that charges are made under: that of the last load, else that of the binding."""
+        load = self.last_load()
+        return self.binding.domain if load is None else load[1].domain
+
     def answers(self, digests: Iterable[str]) -> dict[str, str]:
         """The stored answers of the charges with these digests; those without one are left out."""
         found = {digest: self._select("answer", "answer", "AND digest = ?", digest) for digest in digests}
@@ -104,6 +129,16 @@ class Records(ABC):
             return None
         digests, fresh = json.loads(rows[0][1])
         return Request(analyst, key, str(rows[0][0]), tuple(digests), tuple(fresh))
+
+    def access_keys(self) -> list[AccessKey]:
+        """The keys by which the dataset is asked over the network, revoked ones too, in the order of their making."""
+        rows = self._execute(
+            "SELECT k.number, k.name, k.role, k.digest, k.added, coalesce(r.revoked, '') FROM parcomp_key k "
+            "LEFT JOIN parcomp_key_revoked r ON r.ledger = k.ledger AND r.number = k.number "
+            "WHERE k.ledger = ? ORDER BY k.number",
+            (self._ledger,),
+        )
+        return [AccessKey(int(number), name, Role(role), *rest) for number, name, role, *rest in rows]
 
     def ties(self) -> list[tuple[str, str]]:
         """Every answer and every request, in words, with the digest of the charge that it belongs to."""
@@ -167,6 +202,29 @@ class Transaction(Records):
             row = request.analyst, request.key, request.body_digest, charges
             self._insert("request", "analyst, request_key, body_digest, charges", [row])
 
+    def add_key(self, name: str, role: Role, digest: str) -> AccessKey:
+        """Keep a key; a name has one role at a time, and may have several keys."""
+        with self._step():
+            check_name(name)
+            keys = self.access_keys()
+            other = next((one for one in keys if one.name == name and not one.revoked and one.role != role), None)
+            if other is not None:
+                raise SettingsError(
+                    f"{shown(name)} has a key as {other.role} already; revoke it first, or use another name"
+                )
+            added = AccessKey(len(keys) + 1, name, role, digest, utc_now())
+            row = added.number, added.name, str(added.role), added.digest, added.added
+            self._insert("key", "number, name, role, digest, added", [row])
+            return added
+
+    def revoke_keys(self, name: str, *, older: bool = False) -> list[AccessKey]:
+        """Revoke the keys in a name, with ``older`` all but the latest; those that were good till then."""
+        with self._step():
+            good = [one for one in self.access_keys() if one.name == name and not one.revoked]
+            ended = [replace(one, revoked=utc_now()) for one in (good[:-1] if older else good)]
+            self._insert("key_revoked", "number, revoked", [(one.number, one.revoked) for one in ended])
+            return ended
+
     def check(self) -> None:
         """Raise if some step failed: a caller that went on regardless must not commit the rest."""
         if self._failed:
@@ -190,15 +248,20 @@ class Transaction(Records):
             raise
 
 
-def find_ledger(session: Session, binding: Binding, *, single: bool) -> tuple[int, Binding]:
+def find_ledger(session: Session, binding: Binding, *, single: bool, extending: bool) -> tuple[int, Binding]:
     """The number of the ledger of these settings, and the binding that it was made with.
 
-    ``single`` is whether the database holds one ledger only, so that any other one there is a mismatch.
+    ``single`` is whether the database holds one ledger only, so that any other one there is a mismatch, and
+    ``extending`` whether the domain may extend the ledger's, to be taken over by a load.
     """
     kept = _ledgers(session)
     for number, found in kept.items():
         if single or found.identity == binding.identity:
-            found.check_same(binding)
+            current = replace(found, domain=Transaction(session, number, found).current_domain())
+            if extending:
+                current.check_extended(binding)
+            else:
+                current.check_same(binding)
             return number, found
     known = ", ".join(f"{shown(one.dataset)} version {shown(one.version)}" for one in kept.values()) or "none"
     raise MissingLedgerError(

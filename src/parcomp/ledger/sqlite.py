@@ -33,7 +33,7 @@ _OTHERS = 0o027
 """What a file's mode must not allow: writing by its group, and anything by others."""
 
 
-def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: bool) -> Ledger:
+def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: bool, extending: bool = False) -> Ledger:
     """Open the ledger in a file, or make it, readable by its owner only."""
     file = Path(path).absolute()
     try:
@@ -49,7 +49,14 @@ def open_sqlite(path: str, binding: Binding, busy_seconds: float, *, create: boo
         ) from None
     except OSError as error:
         raise LedgerError(f"{path}: cannot be opened as a ledger ({error.strerror or error})") from None
-    return Ledger(lambda: SqliteSession(file, busy_seconds), binding, busy_seconds, single=True, create=create)
+    return Ledger(
+        lambda: SqliteSession(file, busy_seconds),
+        binding,
+        busy_seconds,
+        single=True,
+        create=create,
+        extending=extending,
+    )
 
 
 def _check_private(file: Path) -> None:
