@@ -31,6 +31,9 @@ _CONSTANTS = {
     "c": ("TRUE", "FALSE", "NULL"),
     "d": ("7", "-3", "0", "-4", "8", "6.5", "NULL"),
 }
+_DECLARED = {**_CONSTANTS, "b": ("'x'", "'y'", "'é'", "NULL"), "d": ("7", "-3", "-3.0", "NULL")}
+"""What may be equal: a category that is not declared is an error there."""
+
 _EDGES = ("-5", "0", "15", "15.0", "30", "31", "NULL")
 
 
@@ -82,16 +85,18 @@ def _leaves(draw: random.Random, name: str) -> Iterator[str]:
     """One condition of each form."""
     column = draw.choice((name, f'"{name}"', f"t.{name}", name.upper(), f"({name})"))
     one, other = (draw.choice(_CONSTANTS[name]) for _ in range(2))
-    several = ", ".join(draw.choice(_CONSTANTS[name]) for _ in range(draw.randint(1, 4)))
+    known = draw.choice(_DECLARED[name])
+    several = ", ".join(draw.choice(_DECLARED[name]) for _ in range(draw.randint(1, 4)))
     negation = draw.choice(("", "NOT "))
     operator = draw.choice(_OPERATORS)
-    yield f"{column} {operator} {one}"
-    yield f"{column} {operator} ({one})"
-    yield f"{one} {operator} {column}"
+    compared = one if operator[0] in "<>" and operator != "<>" else known
+    yield f"{column} {operator} {compared}"
+    yield f"{column} {operator} ({compared})"
+    yield f"{compared} {operator} {column}"
     yield f"{column} {negation}IN ({several})"
     yield f"{column} {negation}BETWEEN {one} AND {other}"
     yield f"{column} IS {negation}NULL"
-    yield f"{column} IS {negation}DISTINCT FROM {one}"
+    yield f"{column} IS {negation}DISTINCT FROM {known}"
     if name == "c":
         yield column
         yield f"{column} IS {negation}{draw.choice(('TRUE', 'FALSE'))}"

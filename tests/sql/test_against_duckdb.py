@@ -81,7 +81,8 @@ def test_the_groups_of_the_database_are_among_the_declared_ones(columns: list[st
     listed = ", ".join(columns)
     sql = f"SELECT {listed}, COUNT(*) FROM t WHERE b = 'x' AND (a > 0 OR c) GROUP BY {listed}"
     statement = parse_statement(DOMAIN, sql)
-    declared = {tuple(row[name] for name in columns) for row in statement.group_rows()}
+    places = [[DOMAIN.names[one.index] for one in statement.groups].index(name) for name in columns]
+    declared = {tuple(labels[place] for place in places) for labels in statement.group_labels()}
     counted = {tuple(row[:-1]): row[-1] for row in connection.execute(sql).fetchall()}
     assert set(counted) <= declared
     assert len(declared) == statement.group_count

@@ -30,7 +30,7 @@ def test_a_refusal_names_the_construct_and_its_place(marked: str, says: str) -> 
 
 def test_the_place_is_counted_in_the_whole_text() -> None:
     text = (
-        "SELECT COUNT(*) FROM census;\n\n/* second\n*/ SELECT COUNT(*) FROM census\nWHERE sex = 'a\nb' AND age LIKE 3"
+        "SELECT COUNT(*) FROM census;\n\n/* second\n*/ SELECT COUNT(*) FROM census\nWHERE sex = 'a\nb' AND age GLOB 3"
     )
     with pytest.raises(SqlError) as caught:
         parse_statements(CENSUS, text)

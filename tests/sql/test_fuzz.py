@@ -14,12 +14,31 @@ from tests.sql.conditions import DOMAIN
 # Words, symbols, constants, and what only looks like them.
 WORDS = """SELECT COUNT SUM AVG FROM t WHERE GROUP BY a b c d e x AND OR NOT IN BETWEEN IS NULL TRUE FALSE AS DISTINCT
     JOIN LIKE LIMIT DATE INTERVAL CASE WHEN END EXISTS ANY ALL OVER FILTER UNION WITH HAVING VALUES LATERAL ISNULL
-    NOTNULL ROW ARRAY CAST COLLATE INTO FOR ON USING SYMMETRIC COUNT(*) SUM(a) (SELECT NOT( a=1 b='x' "a" "A" t.a é"""
+    NOTNULL ROW ARRAY CAST COLLATE INTO FOR ON USING SYMMETRIC COUNT(*) SUM(a) (SELECT NOT( a=1 b='x' "a" "A" t.a é
+    HAVING LIMIT OFFSET FETCH FIRST ROWS ONLY ASC DESC NULLS LAST THEN ELSE ILIKE ESCAPE WITHIN GROUP( ROUND( FLOOR(
+    MOD( CASE( COALESCE( NULLIF( EXTRACT( DATE_TRUNC( LEFT( LOWER( GREATEST( STDDEV(a) MEDIAN(a) COUNT(DISTINCT
+    PERCENTILE_CONT( INTEGER NUMERIC YEAR a/2 a%2 a::int AVG(a) COUNT(*)>3
+    TOP COUNT(ALL CHOOSE( CONCAT( POSITION( DAYNAME( LOG2( ATANH( TRUNCATE( CURRENT_DATE WEEKDAY b||'x' main.t"""
 SYMBOLS = """( ) * , = <> != < <= > >= ; + - / % || :: [ ] { } ? $1 :p @v -- /* */ /*+
     ' " ~ ! & | ^ # . ((( ))) {{ {% $$ $a$"""
 CONSTANTS = """1 -1 0.5 .5 1e9 1e999999999 1e 'x' 'y''z' '' DATE'2020-01-01' E'x' U&'x' X'1' B'1' N'x' 0x1 1_0"""
 PIECES = [*WORDS.split(), *SYMBOLS.split(), *CONSTANTS.split(), "\\", "\x00", "\ud800", "\u2028", "\n", "\r\n"]
-GOOD = ["SELECT", "COUNT(*)", "FROM", "t", "WHERE", "a = 1", "AND", "b = 'x'", "GROUP BY", "c"]
+GOOD = [
+    "SELECT",
+    "COUNT(*)",
+    "FROM",
+    "t",
+    "WHERE",
+    "a = 1",
+    "AND",
+    "b = 'x'",
+    "GROUP BY",
+    "c",
+    "ORDER BY",
+    "1",
+    "LIMIT",
+    "3",
+]
 
 texts = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join),
@@ -68,6 +87,18 @@ def test_any_text_is_a_statement_or_an_error_with_its_place(text: str) -> None:
 
 
 DEEP = ["(", "NOT ", "NOT (", "- ", "DATE(", "f(", "COUNT(", "a IN (", "CASE WHEN ", "ARRAY[", "{", "a < ", "((SELECT "]
+DEEP += [
+    "FLOOR(",
+    "COALESCE(",
+    "CAST(",
+    "EXTRACT(YEAR FROM ",
+    "DATE_TRUNC('month', ",
+    "SUBSTRING(",
+    "1 + ",
+    "a - ",
+    "a LIKE ",
+]
+DEEP += ["CASE a WHEN 1 THEN ", "a IS ", "a::int + (", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY "]
 
 
 @pytest.mark.timeout(20)

@@ -7,7 +7,7 @@ import pytest
 from parcomp.errors import SqlError
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
+from parcomp.model.statement import Grouping, Item, Statement
 from parcomp.sql import parse_statement, parse_statements
 from tests.sql.bad_statements import CENSUS
 
@@ -17,7 +17,7 @@ def where(condition: str) -> Statement:
 
 
 SAME = [
-    ["sex = 'F'", "NOT sex = 'M'", "sex <> 'M'", "sex IN ('F')", "sex NOT IN ('M', 'X')", "'F' = sex", "sex < 'G'"],
+    ["sex = 'F'", "NOT sex = 'M'", "sex <> 'M'", "sex IN ('F')", "sex NOT IN ('M')", "'F' = sex", "sex < 'G'"],
     [
         "age >= 65",
         "NOT age < 65",
@@ -52,11 +52,13 @@ SAME = [
         "NOT age = NULL",
         "age <> NULL",
         "age NOT IN (1, NULL)",
-        "sex = 'X'",
+        "1 = 2",
         "age IS NULL",
         "age = 1.5",
     ],
-    ["TRUE", "age < 200", "sex IN ('F', 'M')", "age IS NOT NULL", "sex = 'F' OR sex = 'M'", "age <> 1.5"],
+    ["TRUE", "NOT FALSE", "1 = 1", "2 > 1 AND 'a' = 'a'", "TRUE OR sex = 'F'", "sex IN ('F', 'M') OR TRUE"],
+    ["age < 200", "age IS NOT NULL", "age <> 1.5", "age < 60 OR age >= 60"],
+    ["sex IN ('F', 'M')", "sex = 'F' OR sex = 'M'", "sex IS NOT NULL"],
     ["age < 119", "age <= 118", "age <> 119", "119 > age"],
     ["born = DATE '2020-01-01'", "born = '2020-01-01'", "born < DATE '2020-07-01'"],
     ["mixed = 1", "mixed NOT IN ('1', TRUE)", "mixed = 1.0"],
@@ -97,7 +99,6 @@ def test_categories_are_ordered_by_value_not_as_declared() -> None:
         "SELECT COUNT(*) AS n FROM census;",
         "SELECT COUNT(*) n FROM survey AS s",
         "/* how many */ SELECT count ( * ) -- all\nFROM Census c;;",
-        "SELECT COUNT(c.sex) FROM census c",
         'SELECT (COUNT(*)) AS "n" FROM public.people',
         "SELECT COUNT(*) FROM census WHERE (((TRUE)))",
     ],
@@ -106,12 +107,20 @@ def test_counts_of_every_row_are_one_statement(text: str) -> None:
     assert parse_statement(CENSUS, text, tables=("survey", "public.people")).text == where("TRUE").text
 
 
+def test_a_count_of_an_attribute_leaves_out_rows_that_have_no_value_of_it() -> None:
+    counted = parse_statement(CENSUS, "SELECT COUNT(c.sex) FROM census c")
+    assert counted.text == where("sex IN ('F', 'M')").text != where("TRUE").text
+    assert counted.query.coverage_size == CENSUS.size
+
+
 def test_sums_and_averages_are_of_an_attribute() -> None:
     total = parse_statement(CENSUS, "SELECT SUM(age) FROM census")
-    assert (total.kind, total.attribute, total.query) == ("sum", "age", CENSUS.query())
-    mean = parse_statement(CENSUS, "SELECT AVG(c.Income) AS mean FROM census c WHERE sex = 'F'")
-    assert (mean.kind, mean.attribute) == ("average", "income")
-    assert mean.query == CENSUS.query(sex="F", income={"not": None})
+    assert (total.items, total.query) == ((Item("sum", "age"),), CENSUS.query(age={"not": []}))
+    mean = parse_statement(CENSUS, "SELECT AVG(c.Age) AS mean FROM census c WHERE sex = 'F'")
+    assert mean.items == (Item("average", "age"),)
+    assert mean.query == CENSUS.query(sex="F", age={"not": []})
+    paid = Domain({"pay": Integer(0, 9, nullable=True)}, name="t")
+    assert parse_statement(paid, "SELECT SUM(pay) FROM t").query == paid.query(pay={"not": None})
 
 
 @pytest.mark.parametrize(
@@ -125,16 +134,15 @@ def test_sums_and_averages_are_of_an_attribute() -> None:
 )
 def test_group_by_names_attributes_in_any_order(text: str) -> None:
     statement = parse_statement(CENSUS, text)
-    assert statement.groups == (0, 3)
-    assert list(statement.group_rows()) == [
-        {"sex": sex, "married": married} for sex in ("F", "M") for married in (True, False, None)
-    ]
-    assert statement.query == CENSUS.query(age=range(30))
+    assert statement.groups == (Grouping(0), Grouping(3))
+    assert list(statement.group_labels()) == [(sex, married) for sex in ("F", "M") for married in (True, False, None)]
+    # A row whose value is not declared has no group.
+    assert statement.query == CENSUS.query(sex={"not": []}, age=range(30), married={"not": []})
 
 
 def test_groups_that_the_condition_rules_out_are_left_out() -> None:
     statement = parse_statement(CENSUS, "SELECT age, COUNT(*) FROM census WHERE age >= 118 AND sex = 'F' GROUP BY age")
-    assert list(statement.group_rows()) == [{"age": 118}, {"age": 119}]
+    assert list(statement.group_labels()) == [(118,), (119,)]
 
 
 def test_a_name_without_quotes_matches_in_any_case_if_that_is_clear() -> None:
@@ -176,5 +184,16 @@ def test_constants_of_thirty_digits_are_exact() -> None:
 def test_each_statement_of_a_text_has_the_line_on_which_it_begins() -> None:
     text = "-- two\n\nSELECT COUNT(*)\nFROM census; ;\n/* and\n*/ SELECT SUM(age) FROM census"
     found = parse_statements(CENSUS, text)
-    assert [(line, statement.kind) for line, statement in found] == [(3, "count"), (6, "sum")]
+    assert [(line, statement.items[0].kind) for line, statement in found] == [(3, "count"), (6, "sum")]
     assert parse_statements(CENSUS, " ; -- nothing") == []
+
+
+def test_a_column_with_a_point_in_its_name_stands_in_quotes() -> None:
+    """Without them it is a column of a table, and the error says what to write."""
+    domain = Domain({"sample.yr": Integer(1995, 2003), "age": Integer(0, 119)}, name="study")
+    quoted = parse_statement(domain, 'SELECT COUNT(*) FROM study WHERE "sample.yr" = 1997')
+    assert quoted.query == domain.query({"sample.yr": 1997})
+    with pytest.raises(SqlError, match=r"write the column 'sample\.yr' in double quotes"):
+        parse_statement(domain, "SELECT COUNT(*) FROM study WHERE sample.yr = 1997")
+    with pytest.raises(SqlError, match=r"unknown table 'sample'; the table is called study here"):
+        parse_statement(domain, "SELECT COUNT(*) FROM study WHERE sample.age = 1997")

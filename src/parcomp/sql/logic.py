@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from typing import TypeAlias
 
+from parcomp.errors import PredicateError
 from parcomp.model import Condition, Domain, Predicate, Query
 
-__all__ = ["Atom", "Conjunction", "Constant", "Disjunction", "Formula", "Negation", "rows_where"]
+__all__ = ["Atom", "Conjunction", "Constant", "Disjunction", "Formula", "Negation", "about_one", "rows_where"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,37 @@ def rows_where(domain: Domain, formula: Formula, truth: bool = True) -> Conditio
         case Conjunction(parts) | Disjunction(parts):
             rows = [rows_where(domain, part, truth) for part in parts]
             return _all_of(domain, rows) if isinstance(formula, Conjunction) == truth else _any_of(domain, rows)
+
+
+def about_one(formula: Formula) -> Atom | Constant:
+    """A formula that is about one attribute at most, as a single atom; an error if it is about more."""
+    match formula:
+        case Atom() | Constant():
+            return formula
+        case Negation(part):
+            inner = about_one(part)
+            if isinstance(inner, Constant):
+                return Constant(None if inner.truth is None else not inner.truth)
+            return Atom(inner.index, inner.false, inner.true)
+    parts = [about_one(part) for part in formula.parts]
+    atoms = [part for part in parts if isinstance(part, Atom)]
+    decides = isinstance(formula, Disjunction)
+    if not atoms:
+        truths = [part.truth for part in parts if isinstance(part, Constant)]
+        return Constant(decides if decides in truths else None if None in truths else not decides)
+    if len({atom.index for atom in atoms}) > 1:
+        raise PredicateError("a condition within an expression is about one attribute; this one is about two")
+    size = atoms[0].true.size
+    everywhere, nowhere = Predicate.tautology(size), Predicate.contradiction(size)
+    pairs = [
+        (part.true, part.false)
+        if isinstance(part, Atom)
+        else (everywhere if part.truth is True else nowhere, everywhere if part.truth is False else nowhere)
+        for part in parts
+    ]
+    true = reduce(or_ if decides else and_, (one for one, _ in pairs))
+    false = reduce(and_ if decides else or_, (one for _, one in pairs))
+    return Atom(atoms[0].index, true, false)
 
 
 def _any_of(domain: Domain, conditions: Iterable[Condition]) -> Condition:

@@ -9,23 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.parsers.postgres import PostgresParser
 
 from parcomp.errors import ParcompError, shown
-from parcomp.model import Attribute, Domain
-from parcomp.sql.tokens import DIALECT, SHAPE, WHERE_TAKES, SourceText, StatementTokens
+from parcomp.model import Attribute, Domain, Level
+from parcomp.sql.instead import SHAPE, TODAY, WHERE_TAKES, instead_of, nearest
+from parcomp.sql.tokens import DIALECT, SourceText, StatementTokens
 
-__all__ = ["TreeReader", "parse_tree", "shown_name", "unwrapped"]
+__all__ = ["TreeReader", "match_name", "parse_tree", "shown_name", "unwrapped"]
+
+
+class _Parser(PostgresParser):
+    """The parser, with % as strong as * and /: left to itself it would read ``a - a % 5`` as ``(a - a) % 5``."""
+
+    TERM: ClassVar = {kind: node for kind, node in PostgresParser.TERM.items() if kind != TokenType.MOD}
+    FACTOR: ClassVar = {**PostgresParser.FACTOR, TokenType.MOD: exp.Mod}
 
 
 def parse_tree(statement: StatementTokens) -> exp.Select:
     """The tree of one statement."""
     source, tokens = statement.source, statement.tokens
-    parser = DIALECT.parser(error_level=ErrorLevel.IMMEDIATE)
+    parser = _Parser(dialect=DIALECT, error_level=ErrorLevel.IMMEDIATE)
     try:
         trees = parser.parse(list(tokens), source.text)
     except ParseError as error:
@@ -79,17 +87,43 @@ class TreeReader:
 
     def attribute(self, node: exp.Expr, table: exp.Identifier | None) -> tuple[int, str, Attribute]:
         """Position, name and attribute that a column stands for; ``table`` is what it may be qualified by."""
+        name = self._column_name(node, table)
+        if name in self.domain.attributes:
+            return self.domain.index(name), name, self.domain.attributes[name]
+        owner = shown_name(self.domain.names[self.domain.levels[name][0]])
+        self.refuse(
+            node,
+            f"{shown_name(name)} is a level of {owner}, and this takes an attribute; GROUP BY {shown_name(name)} works",
+        )
+
+    def attribute_or_level(
+        self, node: exp.Expr, table: exp.Identifier | None
+    ) -> tuple[int, str, Attribute, Level | None]:
+        """The same where a level can stand too: the position and the attribute are those that it is a level of."""
+        name = self._column_name(node, table)
+        if name in self.domain.attributes:
+            return self.domain.index(name), name, self.domain.attributes[name], None
+        index, level = self.domain.levels[name]
+        return index, name, self.domain.attributes[self.domain.names[index]], level
+
+    def names_column(self, identifier: exp.Identifier) -> bool:
+        """Whether an identifier means an attribute or a level."""
+        return match_name(identifier, {**self.domain.attributes, **self.domain.levels}) is not None
+
+    def _column_name(self, node: exp.Expr, table: exp.Identifier | None) -> str:
         if not isinstance(node, exp.Column):
             self.unsupported(node)
         if not isinstance(node.this, exp.Identifier):
             self.unsupported(node.this, SHAPE)
         self.only(node, "this", "table")
         qualifier = node.args.get("table")
-        if qualifier is not None and (table is None or _match(qualifier, {table.name: table}) is None):
+        if qualifier is not None and (table is None or match_name(qualifier, {table.name: table}) is None):
+            dotted = f"{qualifier.name}.{node.this.name}"
+            if dotted in self.domain.attributes or dotted in self.domain.levels:
+                self.refuse(node, f"the point makes a table of it; write the column {shown(dotted)} in double quotes")
             known = "" if table is None else f"; the table is called {table.name} here"
             self.refuse(node, f"unknown table {shown(qualifier.name)}{known}")
-        name = self._attribute_name(node.this)
-        return self.domain.index(name), name, self.domain.attributes[name]
+        return self._known_name(node.this)
 
     def table(self, node: exp.Expr, known: Collection[str]) -> exp.Identifier:
         """The name by which columns may be qualified: the alias of a known table, or its own name."""
@@ -98,8 +132,9 @@ class TreeReader:
         self.only(node, "this", "db", "catalog", "alias")
         parts = [part for key in ("catalog", "db", "this") if isinstance(part := node.args.get(key), exp.Identifier)]
         whole = exp.Identifier(this=".".join(part.name for part in parts), quoted=any(part.quoted for part in parts))
-        if _match(whole, dict.fromkeys(known)) is None:
-            self.refuse(node, f"unknown table {shown(whole.name)}; there is {_listed(known)}")
+        if match_name(whole, dict.fromkeys(known)) is None and not self._is_qualified(parts, known):
+            hint = nearest(whole.name, known)
+            self.refuse(node, f"unknown table {shown(whole.name)}{hint or ';'} there is {_listed(known)}")
         alias = node.args.get("alias")
         if alias is None:
             return node.this
@@ -108,31 +143,39 @@ class TreeReader:
             self.unsupported(alias, SHAPE)
         return alias.this
 
-    def is_date(self, node: exp.Expr) -> bool:
-        """Whether a cast is the notation DATE '…'; other casts look the same in the tree."""
-        if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal) or not node.this.is_string:
-            return False
-        tokens = self.statement.tokens
-        for previous, token in pairwise(tokens):
-            if token.start == node.this.meta.get("start"):
-                return previous.token_type == TokenType.DATE
-        return False
+    def _is_qualified(self, parts: list[exp.Identifier], known: Collection[str]) -> bool:
+        """Whether a known table is named with a schema that tells nothing: the usual ones, and the domain's name.
+
+        Before such a schema the name of a database tells nothing either.
+        """
+        schemas = dict.fromkeys(("public", "main", self.domain.name))
+        return (
+            len(parts) in {2, 3}
+            and match_name(parts[-2], schemas) is not None
+            and match_name(parts[-1], dict.fromkeys(known)) is not None
+        )
 
     def refuse_because(self, node: exp.Expr, error: ParcompError, name: str = "") -> NoReturn:
         """Refuse a node for a reason that the model gives."""
         self.refuse(node, f"{shown_name(name)} {error}" if name else str(error))
 
-    def _attribute_name(self, identifier: exp.Identifier) -> str:
-        known = self.domain.attributes
-        name = _match(identifier, known)
+    def _known_name(self, identifier: exp.Identifier) -> str:
+        """The attribute or level that an identifier means."""
+        known = {**self.domain.attributes, **self.domain.levels}
+        name = match_name(identifier, known)
         if name is not None:
             return name
+        if not identifier.quoted and (word := identifier.name.upper()) in TODAY:
+            self.refuse(identifier, f"{word} is not supported; {instead_of(word)}")
         alike = [key for key in known if key.casefold() == identifier.name.casefold()]
         if alike:
             forms = " or ".join(f'"{shown_name(key)}"' for key in alike)
             self.refuse(identifier, f"attribute {shown(identifier.name)}: its name is written {forms}")
         hint = "; strings are written '…', with single quotes" if identifier.quoted else ""
-        self.refuse(identifier, f"unknown attribute {shown(identifier.name)}; there are {_listed(known)}{hint}")
+        near = nearest(identifier.name, known)
+        self.refuse(
+            identifier, f"unknown attribute {shown(identifier.name)}{near or ';'} there are {_listed(known)}{hint}"
+        )
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
@@ -147,7 +190,7 @@ def shown_name(name: str) -> str:
     return name if len(name) <= 60 else name[:57] + "..."
 
 
-def _match(identifier: exp.Identifier, known: Mapping[str, object]) -> str | None:
+def match_name(identifier: exp.Identifier, known: Mapping[str, object]) -> str | None:
     """The one known name that an identifier means: exactly, or if it is not quoted in any case."""
     if identifier.name in known:
         return identifier.name
@@ -174,6 +217,10 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.Sub: "arithmetic",
     exp.Mul: "arithmetic",
     exp.Concat: "putting strings together",
+    exp.Div: "arithmetic",
+    exp.Mod: "arithmetic",
+    exp.Cast: "CAST",
+    exp.Alias: "a name in the middle of an expression",
     exp.Identifier: "a name of several parts",
 }
 
