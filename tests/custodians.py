@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from parcomp.custodian import Custodian
 from parcomp.custodian.settings import Settings
+from parcomp.ledger import Audit, audit_charges, open_ledger
 
 PEOPLE = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": {"low": 0, "high": 9}}}
 
@@ -23,11 +25,11 @@ def write_custodian(
     rows: Sequence[Mapping[str, object]] = ROWS,
     domain: Mapping[str, object] = PEOPLE,
     measure: str = "pure",
-    budget: str = "1.0",
+    budget: str | Mapping[str, str] = "1.0",
     neighbours: str = "add-remove",
     rows_per_person: int = 1,
     ledger: str = "sqlite:///ledger.db",
-    quotas: Mapping[str, str] | None = None,
+    quotas: Mapping[str, str | Mapping[str, str] | None] | None = None,
     version: str = "1",
     init: bool = True,
 ) -> Path:
@@ -39,7 +41,10 @@ def write_custodian(
         writer.writeheader()
         writer.writerows(rows)
     (directory / "domain.json").write_text(json.dumps(domain))
-    analysts = "".join(f'\n[analysts.{name}]\nquota = "{quota}"\n' for name, quota in (quotas or {}).items())
+    analysts = "".join(
+        f"\n[analysts.{name}]\n" + ("" if quota is None else f"quota = {_amount(quota)}\n")
+        for name, quota in (quotas or {}).items()
+    )
     settings = directory / "custodian.toml"
     settings.write_text(
         f"""[dataset]
@@ -50,7 +55,7 @@ domain = "domain.json"
 
 [privacy]
 measure = "{measure}"
-budget = "{budget}"
+budget = {_amount(budget)}
 neighbours = "{neighbours}"
 rows_per_person = {rows_per_person}
 
@@ -63,6 +68,13 @@ url = "{ledger}"
     return settings
 
 
+def _amount(written: str | Mapping[str, str]) -> str:
+    """A budget or a quota as it stands in settings: one number, or ε and δ."""
+    if isinstance(written, str):
+        return f'"{written}"'
+    return "{" + ", ".join(f'{name} = "{value}"' for name, value in written.items()) + "}"
+
+
 def open_custodian(directory: Path, **settings: Any) -> Custodian:
     """A custodian with a ledger of its own, settings as in :func:`write_custodian`."""
     return Custodian.open(write_custodian(directory, **settings))
@@ -71,3 +83,9 @@ def open_custodian(directory: Path, **settings: Any) -> Custodian:
 def load_settings(directory: Path, **settings: Any) -> Settings:
     """The settings of a custodian that was written, without a ledger."""
     return Settings.load(write_custodian(directory, init=False, **settings))
+
+
+def audited(settings: Settings) -> Audit:
+    """What an independent pass says of the ledger of settings."""
+    with closing(open_ledger(settings.ledger, settings.binding)) as ledger:
+        return audit_charges(ledger.charges(), ledger.binding, settings.domain, ties=ledger.ties())

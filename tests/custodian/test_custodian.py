@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -88,6 +89,25 @@ def test_answers_are_near_the_truth_and_intervals_say_how_near(custodian):
         assert noisy.expected_error == pytest.approx(20, abs=0.1)
 
 
+def test_sums_and_averages_of_decimals_are_in_whole_steps(tmp_path):
+    """The values are taken to the nearest step, ties to even, and intervals hold what they add up to."""
+    domain = {"name": "people", "attributes": {"kappa": {"low": "-1.00", "high": "20.00", "step": "0.01"}}}
+    stored = ["1.431", "0.125", "0.135", "-0.995", "19.999", "20.006", "x", ""]
+    exact = [Decimal(text) for text in ("1.43", "0.12", "0.14", "-1.00", "20.00")]
+    rows = [{"kappa": text} for text in stored]
+    with open_custodian(tmp_path, domain=domain, rows=rows, budget="1000000") as custodian:
+        total = custodian.ask("SELECT SUM(kappa) FROM people", epsilon="100000")
+        assert total.value == pytest.approx(float(sum(exact)), abs=1e-9)
+        assert total.interval[0] <= float(sum(exact)) <= total.interval[1]
+        average = custodian.ask("SELECT AVG(kappa) FROM people WHERE kappa > -2", epsilon="200000")
+        assert average.value == pytest.approx(float(sum(exact) / 5))
+        assert average.interval[0] <= float(sum(exact)) / 5 <= average.interval[1]
+        assert custodian.ask("SELECT COUNT(*) FROM people", epsilon="500").value == len(stored)
+        assert custodian.ask("SELECT COUNT(kappa) FROM people WHERE kappa <= 0.125", epsilon="100").value == 2
+        noisy = custodian.ask("SELECT SUM(kappa) FROM people WHERE kappa > 1", epsilon="0.01")
+        assert noisy.expected_error == pytest.approx(2000, rel=0.01)
+
+
 def test_a_contradiction_is_answered_by_zero_and_is_free(custodian):
     """No row can satisfy it, so nothing is charged and no noise is added."""
     answer = custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'F' AND sex = 'M'", epsilon="5")
@@ -133,7 +153,7 @@ def test_equal_statements_of_a_batch_are_quoted_as_they_are_charged(custodian):
     """The dearest of them is charged, wherever it stands: the first one is told its cost, the others are free."""
     statements, costs = [WOMEN, YOUNG, WOMEN], ["0.1", "0.4", "0.6"]
     quoted = custodian.quote_batch(statements, epsilon=costs)
-    assert [(quote.cost, quote.cached) for quote in quoted.quotes] == [(0.6, False), (0.4, False), (0.6, True)]
+    assert [(quote.cost, quote.cached) for quote in quoted.quotes] == [(0.6, False), (0.4, False), (0, True)]
     assert (quoted.adds, quoted.fits) == (1, True)
     answers = custodian.ask_batch(statements, epsilon=costs)
     assert [answer.cost for answer in answers] == [0.6, 0.4, 0]

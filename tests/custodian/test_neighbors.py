@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from itertools import compress, product
 
 from parcomp.custodian import Custodian
 from parcomp.errors import ParcompError
+from parcomp.model import Bands, Condition, Domain, Grouping, Item, Predicate, Statement
 from tests.custodians import write_custodian
 
 ROWS = [
@@ -27,12 +29,19 @@ DOMAIN = {
     "attributes": {"sex": {"values": ["F", "M"], "nullable": True}, "age": {"low": 0, "high": 3}},
 }
 CONDITIONS = ["sex = 'F'", "sex <> 'F'", "sex IS NULL", "age < 2", "age = 3", "sex = 'M' OR age = 0", "age > 7", "TRUE"]
-SELECTS = ["COUNT(*)", "SUM(age)", "AVG(age)", "sex, COUNT(*)"]
+SELECTS = [
+    *("COUNT(*)", "SUM(age)", "AVG(age)", "sex, COUNT(*)", "COUNT(DISTINCT age)", "MEDIAN(age)"),
+    *("sex, COUNT(*), VARIANCE(age), AVG(age)", "COUNT(*), SUM(age), STDDEV(age)"),
+]
+ROUGH = ("AVG(age)", "MEDIAN(age)")
 WRONG = ["SELECT COUNT(*) FROM people WHERE color = 1", "SELECT MAX(age) FROM people", "SELECT"]
 
 
 def session(path, draw):
-    """What an analyst sees of a random session except for the numbers, and the ledger's chain after it."""
+    """What an analyst sees of a random session except for the numbers, and the ledger's entries after it.
+
+    The digests of the chain stand on a salted seal of the rows, and are others each time.
+    """
     seen = []
     with Custodian.create(path) as custodian:
         for _ in range(REQUESTS):
@@ -49,10 +58,10 @@ def session(path, draw):
                 seen.append((type(error).__name__, str(error)))
                 continue
             # The error of an average is estimated from its noisy count.
-            error = None if select == "AVG(age)" else answer.expected_error
+            error = None if select in ROUGH else answer.expected_error
             rows = [group.row for group in answer.groups]
-            seen.append((quote, answer.charge, answer.cost, answer.cached, error, rows))
-        return seen, custodian.charges(), custodian.balance()
+            seen.append((quote, answer.charge, answer.cost, answer.cached, error, rows, answer.notes))
+        return seen, [charge.entry for charge in custodian.charges()], custodian.balance()
 
 
 def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_tables(tmp_path, monkeypatch):
@@ -72,3 +81,59 @@ def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_table
     kinds = {event[0] for event in events if isinstance(event[0], str)}
     assert {"RefusedError", "CostError", "SqlError"} <= kinds
     assert len(charges) >= 3
+
+
+ITEMS = [
+    (Item("count"), Item("average", "age"), Item("deviation", "age")),
+    (Item("quantile", "age", Fraction(1, 2)), Item("quantile", "age", Fraction(1, 4)), Item("distinct", "sex")),
+    (Item("variance", "age", sample=False),),
+    (Item("sum", "age"), Item("count", "sex"), Item("distinct", "age")),
+]
+
+
+def asked_for(domain: Domain) -> list[Statement]:
+    """Items of every kind, for the whole, by values and by bands."""
+    bands = Bands(("young", 3), tuple(Predicate.from_codes(4, codes) for codes in ([0, 1], [3])))
+    keys = [(), (Grouping(0),), (Grouping(1, bands),), (Grouping(0), Grouping(1, bands))]
+    wheres = [{}, {"sex": ["F", None]}, {"age": [0, 3]}, {"age": 2}]
+    pairs = list(zip(ITEMS, keys, strict=True))
+    return [
+        Statement(Condition.of(domain.query(where)), items, groups) for where in wheres for items, groups in pairs
+    ] + [Statement(Condition.of(domain.query(where)), ITEMS[i], keys[i - 1]) for i, where in enumerate(wheres)]
+
+
+def items_session(path):
+    seen = []
+    with Custodian.create(path) as custodian:
+        for statement in asked_for(custodian.settings.domain):
+            quote = custodian.quote(statement, epsilon="0.2")
+            try:
+                answer = custodian.ask(statement, epsilon="0.2")
+            except ParcompError as error:
+                seen.append((quote, type(error).__name__, str(error)))
+                continue
+            shown = [
+                (column.name, column.values if column.figures is None else [one.approximate for one in column.figures])
+                for column in answer.columns
+            ]
+            seen.append((quote, answer.charge, answer.cost, answer.cached, answer.notes, shown))
+        return seen, [charge.entry for charge in custodian.charges()], custodian.balance()
+
+
+def test_items_and_bands_look_the_same_on_neighboring_tables(tmp_path, monkeypatch):
+    """On all 80 pairs of tables that differ in one of five rows."""
+    monkeypatch.setattr("parcomp.noise.add_noise", lambda mechanism, values: list(values))
+    monkeypatch.setattr("parcomp.custodian.request.utc_now", lambda: "2026-01-01T00:00:00Z")
+    rows = ROWS[1:6]
+    seen = {}
+    for chosen in product((False, True), repeat=len(rows)):
+        some = list(compress(rows, chosen))
+        path = write_custodian(tmp_path / "".join("01"[one] for one in chosen), rows=some, domain=DOMAIN, init=False)
+        seen[chosen] = items_session(path)
+    pairs = [(one, (*one[:i], True, *one[i + 1 :])) for one in seen for i in range(len(rows)) if not one[i]]
+    assert len(pairs) == 80
+    for table, neighbor in pairs:
+        assert seen[table] == seen[neighbor]
+    events, charges, _ = seen[(False,) * len(rows)]
+    assert len(charges) >= 4
+    assert any("RefusedError" in event for event in events)

@@ -8,12 +8,14 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from parcomp.costs import MAX_UNITS
 from parcomp.custodian import Custodian
-from parcomp.errors import RefusedError
+from parcomp.errors import CostError, RefusedError
 from tests.custodians import open_custodian
 
 AGES = (4, 65, 130, 300)
@@ -157,6 +159,10 @@ class CustodianMachine(RuleBasedStateMachine):
             self.identity(other) == self.identity(statement) and bought >= cost for other, bought, _ in charges
         )
 
+    def beyond(self, units):
+        """Whether all costs together would exceed 64 bits, in which they are added up: then nothing more is charged."""
+        return sum(cost for _, cost, _ in self.charged) + units > MAX_UNITS
+
     def is_shown(self, shown, units, slack=0.0):
         """Whether a number stands for additive units: never below them, and above by rounding only."""
         exact = Fraction(units, 10**9)
@@ -172,6 +178,11 @@ class CustodianMachine(RuleBasedStateMachine):
         free = self.paid(statement, units, self.charged)
         charges = [*self.charged, (statement, units, analyst)]
         admissible = free or self.fits(charges, analyst)
+        if self.beyond(units):
+            if not free:
+                with pytest.raises((CostError, RefusedError)):
+                    self.custodian.ask(sql_of(statement), **self.costing(cost), analyst=analyst)
+            return
         quote = self.custodian.quote(sql_of(statement), **self.costing(cost), analyst=analyst)
         assert quote.fits == admissible
         try:
@@ -198,6 +209,11 @@ class CustodianMachine(RuleBasedStateMachine):
         admissible = charges == self.charged or self.fits(charges, analyst)
         sqls = [sql_of(one) for one, _ in batch]
         amounts = {PARAMETER[self.measure]: [self.amount(cost) for _, cost in batch]}
+        if self.beyond(sum(self.units(cost) for _, cost in batch)):
+            if self.beyond(sum(units for _, units, _ in charges[len(self.charged) :])):
+                with pytest.raises((CostError, RefusedError)):
+                    self.custodian.ask_batch(sqls, **amounts, analyst=analyst)
+            return
         assert self.custodian.quote_batch(sqls, **amounts, analyst=analyst).fits == admissible
         try:
             self.custodian.ask_batch(sqls, **amounts, analyst=analyst)
@@ -210,6 +226,8 @@ class CustodianMachine(RuleBasedStateMachine):
     @rule(batch=st.lists(statements, min_size=1, max_size=4), budget=costs)
     def ask_with_a_budget(self, batch, budget):
         """What a planned batch is charged discloses no more than its budget, by itself."""
+        if self.beyond(self.units(budget) * len(batch)):
+            return
         try:
             answers = self.custodian.ask_batch(
                 [sql_of(one) for one in batch], budget=self.amount(budget), analyst="ben"

@@ -1,7 +1,40 @@
 """The custodian: SQL in, sound noise out, and a ledger of what was spent."""
 
-from parcomp.custodian.answer import Answer, BatchQuote, Group, Quote
-from parcomp.custodian.custodian import Balance, Custodian
+from parcomp.custodian.access import Access, NewKey
+from parcomp.custodian.answer import Answer, AnswerColumn, BatchQuote, Group, Quote
+from parcomp.custodian.balance import Balance, Share
+from parcomp.custodian.batch import Batch
+from parcomp.custodian.budget_map import BudgetMap, budget_map
+from parcomp.custodian.charge_graph import ChargeGraph, charge_graph
+from parcomp.custodian.custodian import Custodian
+from parcomp.custodian.figure import Figure
+from parcomp.custodian.load import append_load, codes_problem, load_table
 from parcomp.custodian.settings import Settings
+from parcomp.custodian.shown import interval_text
+from parcomp.custodian.together import Ask, ask_together
 
-__all__ = ["Answer", "Balance", "BatchQuote", "Custodian", "Group", "Quote", "Settings"]
+__all__ = [
+    "Access",
+    "Answer",
+    "AnswerColumn",
+    "Ask",
+    "Balance",
+    "Batch",
+    "BatchQuote",
+    "BudgetMap",
+    "ChargeGraph",
+    "Custodian",
+    "Figure",
+    "Group",
+    "NewKey",
+    "Quote",
+    "Settings",
+    "Share",
+    "append_load",
+    "ask_together",
+    "budget_map",
+    "charge_graph",
+    "codes_problem",
+    "interval_text",
+    "load_table",
+]

@@ -13,7 +13,7 @@ A query fits while either bound is at most B.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from parcomp.model import Domain, Query
@@ -39,25 +39,30 @@ class Expense:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an expense would mean for an account, in additive units.
+    """What an expense would mean, in additive units.
 
-    ``adds`` is by how much the loss would grow, ``remaining`` the most that an expense on these rows may cost, and
-    ``upper`` the proven bound of γ afterwards.  ``short_of`` is what does not bear it, "" if it fits.
+    ``adds`` is by how much the loss would grow, ``upper`` the proven bound of γ afterwards, and ``left`` the most that
+    an expense on these rows may cost by each limit: the budget, and the quota of who asks.
     """
 
     adds: int
-    remaining: int
     upper: int
-    short_of: str
+    fits: bool
+    left: Mapping[str, int]
 
     @property
-    def fits(self) -> bool:
-        """Whether the expense may be made."""
-        return not self.short_of
+    def limit(self) -> str:
+        """The limit that leaves least, the budget if all leave the same."""
+        return min(self.left, key=lambda name: self.left[name])
+
+    @property
+    def remaining(self) -> int:
+        """The most that an expense on these rows may cost."""
+        return self.left[self.limit]
 
 
 class Account:
-    """Expenses that never exceed what may be spent on a single row; ``name`` is what messages call it."""
+    """Expenses that never exceed what may be spent on a single row; ``name`` is what people call the limit."""
 
     def __init__(
         self, name: str, domain: Domain, limit: int, neighbours: Neighbours, budget: int | None = None
@@ -83,6 +88,10 @@ class Account:
     def loss(self) -> int:
         """What has been spent against one row, under the account's neighbor relation."""
         return self._loss(self._live.upper, self._replaced[-1])
+
+    def proven_loss(self, work: int) -> int:
+        """What has been spent against one row, as closely as about ``work`` word operations prove; changes nothing."""
+        return self._loss(self._live.loss(work).upper if len(self) else 0, self._replaced[-1])
 
     @property
     def sequential(self) -> int:
@@ -122,7 +131,7 @@ class Account:
             self._replaced.pop()
 
     def _verdict(self, fits: bool, adds: int, remaining: int, upper: int) -> Verdict:
-        return Verdict(adds, remaining, upper, "" if fits else self.name)
+        return Verdict(adds, upper, fits, {self.name: remaining})
 
     def _loss(self, upper: int, replaced: int) -> int:
         return min(2 * upper, replaced) if self._replacing else upper

@@ -2,23 +2,40 @@
 
 The books follow the ledger and never lead it: a charge is entered when the ledger has it, or within the transaction
 that appends it, and is taken back if that transaction fails.
+
+*Loads* (:mod:`parcomp.ledger.load`).  A charge is read under the domain of its time.  The accounts are over the domain
+of the last load: there, all earlier queries accept what they accepted, and their bounds hold as they are.  What was
+bought before a load was of other rows, and pays for nothing after it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from parcomp.custodian.accountant import Account, Expense, Verdict
 from parcomp.custodian.settings import Settings
-from parcomp.errors import LedgerError
-from parcomp.ledger import Binding, Charge, ChargedQueries, Entry, chain, chain_problems
-from parcomp.model import groups_touched
+from parcomp.errors import IdempotencyError, LedgerError, ParcompError
+from parcomp.ledger import (
+    Binding,
+    Charge,
+    ChargedQueries,
+    Entry,
+    Load,
+    chain,
+    chain_problems,
+    read_domain_text,
+)
+from parcomp.model import Domain, groups_touched, lift
 from parcomp.privacy import Neighbours
 
-__all__ = ["Books"]
+__all__ = ["SHARES_WORK", "Books"]
+
+SHARES_WORK = 1 << 29
+"""Word operations that may be spent on what all analysts have spent: less than a second."""
 
 
 class Books:
@@ -26,44 +43,60 @@ class Books:
 
     def __init__(self, settings: Settings, binding: Binding) -> None:
         """``binding`` is that of the ledger."""
-        domain, limit, neighbours = settings.domain, settings.row_budget, settings.neighbours
-        self.dataset = Account("the budget", domain, limit, neighbours)
-        self._own = {
-            analyst: Account(f"the quota of {analyst}", domain, settings.row_quota(analyst), neighbours, budget=limit)
-            for analyst, quota in settings.quotas.items()
-            if quota is not None
-        }
-        self._replacing = neighbours == Neighbours.REPLACE_ONE
-        self._queries = ChargedQueries(domain)
+        self._settings = settings
+        self._replacing = settings.neighbours == Neighbours.REPLACE_ONE
         self._start = binding.digest
         self._entered: list[Charge] = []
+        self._expenses: list[Expense | None] = []
+        """What each entry spends, under the domain of its time; None for a load."""
         self._by_digest: dict[str, Charge] = {}
-        self._by_statement: dict[str, list[Charge]] = {}
+        self._spent: dict[str, tuple[str, int]] = {}
+        """What was proven of analysts: the digest of the last charge, and what is spent up to it."""
+        self._domains = [(0, read_domain_text(binding.domain, settings.domain))]
+        """The number of each load, and the domain from there on."""
+        self._open_accounts()
 
     @property
     def number(self) -> int:
         """The number of the last charge that was entered."""
         return len(self._entered)
 
+    @property
+    def charges(self) -> int:
+        """How many charges were entered; loads are none."""
+        return len(self._entered) - len(self._domains) + 1
+
+    @property
+    def domain(self) -> Domain:
+        """The domain that charges are made under."""
+        return self._domains[-1][1]
+
     def enter(self, charges: Sequence[Charge]) -> None:
         """Enter charges that follow the last one; a chain that does not hold is not taken over."""
         problems = chain_problems(charges, self._head, after=self.number)
         if problems:
             raise LedgerError(f"the ledger was tampered with or damaged ({problems[0]}); see: parcomp ledger verify")
-        self._book(charges)
-        if self._replacing:
-            for analyst in {charge.analyst for charge in charges} & self._own.keys():
-                self._own[analyst].tighten()
+        if any(charge.is_load for charge in charges):
+            self._take_over(charges)
+        else:
+            self._book(charges)
+            self._tighten({charge.analyst for charge in charges})
 
     def take_back(self, number: int) -> None:
         """Forget all charges after the one with this number."""
+        across = self._domains[-1][0] > number
         while self.number > number:
             charge = self._entered.pop()
+            self._expenses.pop()
             del self._by_digest[charge.digest]
-            self._by_statement[charge.statement].pop()
-            self.dataset.undo(1)
-            if charge.analyst in self._own:
-                self._own[charge.analyst].undo(1)
+            if not across:
+                self._by_statement[charge.statement].pop()
+                self.dataset.undo(1)
+                if charge.analyst in self._own:
+                    self._own[charge.analyst].undo(1)
+        if across:
+            self._domains = [(at, domain) for at, domain in self._domains if at <= number]
+            self._open_accounts()
 
     def decide(self, analyst: str, expense: Expense) -> Verdict:
         """Whether the analyst may make the expense, and what it would mean for the dataset."""
@@ -71,25 +104,59 @@ class Books:
         if own is None:
             return verdict
         mine = own.judge(expense)
-        tighter = mine if mine.short_of and mine.remaining < verdict.remaining else verdict
-        return replace(
-            verdict,
-            remaining=min(verdict.remaining, mine.remaining),
-            short_of=tighter.short_of or mine.short_of,
-        )
+        return replace(verdict, fits=verdict.fits and mine.fits, left={**verdict.left, **mine.left})
+
+    def counted(self) -> Counter[str]:
+        """How many charges each analyst has; those without a name are under ""."""
+        return Counter(charge.analyst for charge in self._entered if not charge.is_load)
+
+    def spent_by(self, analysts: Iterable[str]) -> dict[str, int]:
+        """A proven bound, for each analyst, of what the own charges spend against one row, in additive units.
+
+        What one analyst spends is no more than what all do, nor than what the own charges are proven to spend within
+        the work that is allowed for all analysts together.  What was worked out holds until the analyst's last charge,
+        whose digest speaks for all before it, is another one.
+        """
+        made: dict[str, list[tuple[Charge, Expense]]] = {analyst: [] for analyst in analysts}
+        for charge, expense in zip(self._entered, self._expenses, strict=True):
+            if expense is not None and charge.analyst in made:
+                made[charge.analyst].append((charge, expense))
+        return {analyst: self._spent_by(analyst, expenses) if expenses else 0 for analyst, expenses in made.items()}
+
+    def _spent_by(self, analyst: str, expenses: Sequence[tuple[Charge, Expense]]) -> int:
+        head, known = expenses[-1][0].digest, self._spent.get(analyst)
+        if known is None or known[0] != head:
+            work = SHARES_WORK * len(expenses) // self.charges
+            known = self._spent[analyst] = (head, self._proven_loss(expenses, work))
+        own = self._own.get(analyst)
+        return min(known[1], self.dataset.loss, *([] if own is None else [own.loss]))
 
     def bought(self, statement: str, units: int) -> Charge | None:
-        """The dearest charge for an equal statement, if it was bought at least as accurately."""
+        """The dearest charge for an equal statement since the last load, if it was bought at least as accurately."""
         best = max(self._by_statement.get(statement, ()), key=lambda charge: charge.units, default=None)
         return best if best is not None and best.units >= units else None
 
     def charge(self, digest: str) -> Charge:
-        """The charge with this digest."""
+        """The charge with this digest, which must be no older than the last load."""
         if digest not in self._by_digest:
             raise LedgerError(
                 "the ledger keeps a request for a charge that it does not have; see: parcomp ledger verify"
             )
-        return self._by_digest[digest]
+        charge = self._by_digest[digest]
+        if charge.number < self._domains[-1][0]:
+            raise IdempotencyError(
+                "the key was used before the table was loaded anew, for the rows that it had then; choose another key "
+                "to ask about those that it has"
+            )
+        return charge
+
+    def spending(self) -> list[tuple[Charge, Expense]]:
+        """Each charge with what it spends, over the domain there is; loads spend nothing."""
+        return [
+            (charge, replace(expense, query=lift(expense.query, self.domain)))
+            for charge, expense in zip(self._entered, self._expenses, strict=True)
+            if expense is not None
+        ]
 
     @contextmanager
     def supposing(self) -> Iterator[None]:
@@ -102,25 +169,92 @@ class Books:
 
     def suppose(self, entry: Entry) -> None:
         """Go on as if an entry that fits had been charged."""
-        self._book([chain(self._head, self.number + 1, entry)])
+        self._book([chain(self._head, self.number + 1, entry)], closely=self._replacing)
+
+    def _proven_loss(self, expenses: Sequence[tuple[Charge, Expense]], work: int) -> int:
+        """What some of the charges spend against one row."""
+        domain = self.domain
+        account = Account("", domain, self._settings.row_budget, self._settings.neighbours)
+        entries, upper = [], 0
+        for charge, expense in expenses:
+            upper = min(upper + expense.units, charge.upper)
+            entries.append((replace(expense, query=lift(expense.query, domain)), upper))
+        account.restore(entries)
+        return account.proven_loss(work)
 
     @property
     def _head(self) -> str:
         return self._entered[-1].digest if self._entered else self._start
 
-    def _book(self, charges: Sequence[Charge]) -> None:
-        booked = [(self._expense(charge), charge.upper) for charge in charges]
-        self.dataset.restore(booked)
-        for charge, (expense, upper) in zip(charges, booked, strict=True):
-            self._entered.append(charge)
-            self._by_digest[charge.digest] = charge
-            self._by_statement.setdefault(charge.statement, []).append(charge)
+    def _open_accounts(self) -> None:
+        """Make the accounts over the domain there is, with all expenses that were entered, taken over to it."""
+        settings, domain = self._settings, self.domain
+        limit, neighbours = settings.row_budget, settings.neighbours
+        self._spent = {}
+        self.dataset = Account("budget", domain, limit, neighbours)
+        self._own = {
+            analyst: Account(f"quota of {analyst}", domain, settings.row_quota(analyst), neighbours, budget=limit)
+            for analyst, quota in settings.quotas.items()
+            if quota is not None
+        }
+        self._queries = ChargedQueries(domain)
+        self._by_statement: dict[str, list[Charge]] = {}
+        self._spend(self.spending())
+        self._tighten(self._own.keys())
+
+    def _take_over(self, charges: Sequence[Charge]) -> None:
+        """Enter charges with loads among them."""
+        domains, queries = list(self._domains), self._queries
+        expenses: list[Expense | None] = []
+        for charge in charges:
+            if charge.is_load:
+                domains.append((charge.number, Load.read(charge).extending(domains[-1][1], self._settings.domain)))
+                queries = ChargedQueries(domains[-1][1])
+                expenses.append(None)
+            else:
+                expenses.append(_expense(queries, charge))
+        known, self._domains = self.number, domains
+        self._enter(charges, expenses)
+        try:
+            self._open_accounts()
+        except ParcompError:
+            self.take_back(known)
+            raise
+
+    def _book(self, charges: Sequence[Charge], *, closely: bool = False) -> None:
+        expenses = [_expense(self._queries, charge) for charge in charges]
+        # What cannot be spent is not entered either, so that it is met again and not passed over.
+        self._spend(list(zip(charges, expenses, strict=True)), closely=closely)
+        self._enter(charges, expenses)
+
+    def _tighten(self, analysts: Iterable[str]) -> None:
+        if self._replacing:
+            for analyst in self._own.keys() & analysts:
+                self._own[analyst].tighten()
+
+    def _enter(self, charges: Sequence[Charge], expenses: Sequence[Expense | None]) -> None:
+        self._entered += charges
+        self._expenses += expenses
+        self._by_digest |= {charge.digest: charge for charge in charges}
+
+    def _spend(self, spent: Sequence[tuple[Charge, Expense]], *, closely: bool = False) -> None:
+        """Put expenses over the domain there is into the accounts.
+
+        ``closely`` bounds what analysts have spent as a decision would, which takes as long as one.
+        """
+        self.dataset.restore((expense, charge.upper) for charge, expense in spent)
+        loaded = self._domains[-1][0]
+        for charge, expense in spent:
+            if charge.number > loaded:
+                self._by_statement.setdefault(charge.statement, []).append(charge)
             own = self._own.get(charge.analyst)
             if own is not None:
                 # What one analyst spends is no more than what all do. Only against replacing a row does this bound
-                # decide anything, and there it is tightened.
-                own.restore([(expense, min(own.upper + expense.units, upper))])
+                # decide anything, and there it is tightened once charges are entered.
+                upper = own.judge(expense).upper if closely else own.upper + expense.units
+                own.restore([(expense, min(upper, charge.upper))])
 
-    def _expense(self, charge: Charge) -> Expense:
-        query = self._queries.query(json.loads(charge.where))
-        return Expense(query, charge.units, groups_touched(json.loads(charge.statement).get("groups")))
+
+def _expense(queries: ChargedQueries, charge: Charge) -> Expense:
+    query = queries.query(json.loads(charge.where))
+    return Expense(query, charge.units, groups_touched(json.loads(charge.statement).get("groups")))

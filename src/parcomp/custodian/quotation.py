@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parcomp.costs import short_down, short_up
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import BatchQuote, Quote
 from parcomp.custodian.books import Books
@@ -9,8 +10,12 @@ from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError, RefusedError
+from parcomp.model import Item, Selection, items_in
 
 __all__ = ["quote_all", "refusal"]
+
+_SOME_ROWS = (100, 1_000, 10_000)
+"""For so many rows a quote states an error that depends on them."""
 
 
 def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
@@ -21,45 +26,120 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
     """
     before, quotes, dearest = books.dataset.loss, [], asked.dearest
     with books.supposing():
-        for release in (dearest[one.statement.text] for one in asked.releases):
+        for selection in asked.selections:
+            release = dearest[selection.statement.text]
             verdict = books.decide(asked.analyst, release.expense)
-            cached = books.bought(release.statement.text, release.units) is not None
+            bought = books.bought(release.statement.text, release.units)
+            cached = bought is not None
             free = cached or release.statement.query.is_contradiction
-            quotes.append(_quote(settings, books, release, verdict, cached=cached, free=free))
+            if bought is not None:
+                # What will be handed out is as accurate as it was bought.
+                release = Release.plan(settings, release.statement, bought.units)
+            quotes.append(_quote(settings, books, selection, release, verdict, cached=cached, free=free))
             if verdict.fits and not free:
                 books.suppose(asked.entry(release, verdict))
         adds = _grown(settings, before, books.dataset.loss)
     return BatchQuote(tuple(quotes), adds, all(quote.fits for quote in quotes))
 
 
-def refusal(settings: Settings, release: Release, verdict: Verdict) -> RefusedError:
-    """Why a statement is refused and what would be possible; says nothing that depends on the data."""
-    measure = settings.measure
-    left, cost = measure.affordable_down(verdict.remaining), measure.parameter_up(release.units)
+def refusal(
+    settings: Settings, release: Release, verdict: Verdict, place: tuple[int, int] | None = None
+) -> RefusedError:
+    """Why a statement is refused and what would be possible; says nothing that depends on the data.
+
+    ``place`` is the position of the statement in a batch, from 1, and how many there are.
+    """
+    measure, limit = settings.measure, verdict.limit
+    left = {name: measure.affordable_down(units) for name, units in verdict.left.items()}
+    cost, least = measure.parameter_up(release.units), short_down(left[limit])
     # What is left may be too little for any noise that can be drawn.
     affordable = _affordable(settings, release, verdict) is not None
-    advice = f"ask at {left} or less" if affordable else "ask about other rows"
+    advice = f"ask at {least} or less" if affordable else "ask about other rows"
+    if place is not None and place[1] > 1:
+        advice = "spend less on each statement, or ask fewer at once; quoting the batch says what fits"
+    each = (
+        f" for each of the {settings.rows_per_person:,} rows that a person may have"
+        if settings.rows_per_person > 1
+        else ""
+    )
+    others = "".join(f"; the {name} leaves {short_down(left[name])}" for name in left if name != limit)
+    at = f" ({_in_epsilon(settings, verdict.remaining)})" if settings.approximate is not None else ""
+    which = "" if place is None else f"statement {place[0]:,} of {place[1]:,}: "
     return RefusedError(
-        f"{verdict.short_of} leaves {measure.parameter} {left} on the rows of this query, which costs {cost}; {advice}",
+        f"{which}the {limit} leaves {measure.parameter} {least}{at}{each} on the rows of this query, which costs "
+        f"{short_up(cost)}{others}; {advice}",
         cost=cost,
-        remaining=left,
+        remaining=left[limit],
+        limit=limit,
+        left=left,
+        position=None if place is None else place[0],
     )
 
 
-def _quote(settings: Settings, books: Books, release: Release, verdict: Verdict, *, cached: bool, free: bool) -> Quote:
+def _quote(
+    settings: Settings,
+    books: Books,
+    selection: Selection,
+    release: Release,
+    verdict: Verdict,
+    *,
+    cached: bool,
+    free: bool,
+) -> Quote:
     measure = settings.measure
     best = _affordable(settings, release, verdict)
     loss = books.dataset.loss
+    cost = 0 if free else release.units
+    nothing = release.statement.query.is_contradiction
+    items = {one.name: one.expression for one in selection.columns if isinstance(one.expression, Item)}
+    errors = {name: 0.0 if nothing else release.expected_errors[item] for name, item in items.items()}
+    first = _first_item(selection)
     return Quote(
-        cost=measure.parameter_up(release.units),
+        cost=measure.parameter_up(cost),
         adds=0 if free else _grown(settings, loss, loss + verdict.adds),
         remaining=measure.affordable_down(verdict.remaining),
         fits=free or verdict.fits,
-        expected_error=0.0 if release.statement.query.is_contradiction else release.expected_error,
-        best_error=None if best is None else best.expected_error,
+        expected_error=0.0 if nothing else None if first is None else release.expected_errors[first],
+        best_error=None if best is None or first is None else best.expected_errors[first],
         cached=cached,
         reason="" if free or verdict.fits else str(refusal(settings, release, verdict)),
+        limit="" if free else verdict.limit,
+        left={name: measure.affordable_down(units) for name, units in verdict.left.items()},
+        delta=None if settings.approximate is None else settings.approximate.delta,
+        epsilon=_epsilons(settings, cost, verdict.remaining),
+        errors=errors,
+        error_by_rows=_errors_by_rows(release, first) if not nothing else {},
     )
+
+
+def _first_item(selection: Selection) -> Item | None:
+    """What the first column of numbers shows; None if it is worked out from others."""
+    shown = next(one.expression for one in selection.columns if any(True for _ in items_in(one.expression)))
+    return shown if isinstance(shown, Item) else None
+
+
+def _errors_by_rows(release: Release, item: Item | None) -> dict[int, float]:
+    """The error of an item for some numbers of rows, where it depends on them."""
+    if item is None or release.expected_errors[item] is not None:
+        return {}
+    return {rows: release.error_for(item, rows) for rows in _SOME_ROWS}
+
+
+def _epsilons(settings: Settings, cost: int, remaining: int) -> dict[str, float]:
+    """A cost and what remains, against one row, as an ε against a person at the δ of the budget, if it has one."""
+    stated, rows = settings.approximate, settings.rows_per_person
+    if stated is None:
+        return {}
+    return {
+        "cost": stated.epsilon_up(settings.measure.group(cost, rows)),
+        "remaining": stated.epsilon_down(settings.measure.group(remaining, rows)),
+    }
+
+
+def _in_epsilon(settings: Settings, remaining: int) -> str:
+    assert settings.approximate is not None
+    epsilon = _epsilons(settings, 0, remaining)["remaining"]
+    return f"epsilon {short_down(epsilon)} at delta {short_up(settings.approximate.delta)}"
 
 
 def _affordable(settings: Settings, release: Release, verdict: Verdict) -> Release | None:

@@ -1,4 +1,4 @@
-"""From what a statement costs to its noise, and from noisy numbers to an answer.
+"""From what a statement costs to its noise, and from noisy numbers to figures.
 
 Everything here is known before the data is touched (which noise a cost buys, how large the error will be), or follows
 from the noisy numbers alone (post-processing), so nothing of it discloses more than was paid for.
@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
 
 import parcomp.noise
 from parcomp.custodian.accountant import Expense
-from parcomp.custodian.answer import Answer, Group
+from parcomp.custodian.division import Share, divide
+from parcomp.custodian.estimates import averages, plain, quantiles, variances
+from parcomp.custodian.figure import Figure
 from parcomp.custodian.settings import Settings
-from parcomp.errors import CostError
-from parcomp.model import Aggregate, Statement, Value
-from parcomp.noise import Mechanism, mechanism_for
-from parcomp.privacy import Neighbours
+from parcomp.model import Aggregate, Item, Statement
+from parcomp.noise import Mechanism
 
 __all__ = ["Release"]
-
-_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +33,17 @@ class Release:
 
     statement: Statement
     units: int
-    mechanisms: tuple[Mechanism, ...]
+    shares: tuple[Share, ...]
 
     @classmethod
     def plan(cls, settings: Settings, statement: Statement, units: int) -> Release:
-        """The noise that ``units`` buy; raises :class:`~parcomp.errors.CostError` if they buy none that can be drawn.
+        """The noise that ``units`` buy; :class:`~parcomp.errors.CostError` if they buy none that can be drawn."""
+        return cls(statement, units, divide(settings, statement, units))
 
-        An average is a sum and a count, each of which gets half.
-        """
-        aggregates = statement.aggregates
-        if units < len(aggregates):
-            raise CostError("the cost is too small to be divided between a sum and a count")
-        bounds = [units * part // len(aggregates) for part in range(len(aggregates) + 1)]
-        mechanisms = tuple(
-            mechanism_for(settings.measure, after - before, _sensitivity(settings, aggregate))
-            for aggregate, (before, after) in zip(aggregates, pairwise(bounds), strict=True)
-        )
-        return cls(statement, units, mechanisms)
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """The noise of each aggregate."""
+        return tuple(share.mechanism for share in self.shares)
 
     @property
     def expense(self) -> Expense:
@@ -56,68 +51,140 @@ class Release:
         return Expense(self.statement.query, self.units, self.statement.touched)
 
     @property
+    def expected_errors(self) -> dict[Item, float | None]:
+        """The mean absolute error of each item; None where it depends on how many rows there are."""
+        return {item: self._known_error(item) for item in self.statement.items}
+
+    @property
     def expected_error(self) -> float | None:
-        """The mean absolute error of each number; None for an average, where it depends on how many rows there are."""
-        return None if self.statement.kind == "average" else self.mechanisms[0].expected_error
+        """The mean absolute error of the first item."""
+        return self._known_error(self.statement.items[0])
 
-    def noisy(self, measured: Sequence[Sequence[int]]) -> str:
-        """The measured numbers with noise, as the text that is stored."""
-        pairs = zip(self.mechanisms, measured, strict=True)
-        return json.dumps(
-            [parcomp.noise.add_noise(mechanism, numbers) for mechanism, numbers in pairs], separators=(",", ":")
-        )
+    def error_for(self, item: Item, rows: int) -> float:
+        """About the mean absolute error of an item over so many rows, were values evenly spread over what is declared.
 
-    def nothing(self) -> Answer:
-        """The answer to a statement that no row satisfies: 0 on every table, without noise and free."""
-        groups = tuple(Group(row, 0, (0, 0)) for row in self.statement.group_rows())
-        return Answer(None, groups, cost=0, expected_error=0.0, cached=False)
+        It is exact for counts, sums and different values, which do not depend on the rows.
+        """
+        known = self._known_error(item)
+        if known is not None:
+            return known
+        share, step = self._share(self.statement.aggregates_of(item)[0]), float(self._step(item))
+        extent = share.aggregate.high - share.aggregate.low + 1
+        if item.kind == "quantile":
+            # In so many rows there is a value at every extent/rows, noise moves the place among them, and half a step
+            # is lost as values are whole steps.
+            moved = share.mechanism.expected_error / sum(share.aggregate.weights)
+            return step * min(moved * extent / max(rows, 1) + 0.5, extent)
+        # An average has the middle as its center, so that the noise of the count does not move it.
+        noise = share.mechanism.expected_error
+        off = abs((share.aggregate.low + share.aggregate.high) / 2 - share.aggregate.center)
+        counted = self._share(self.statement.aggregates_of(item)[-1]).mechanism.expected_error
+        if item.kind == "average":
+            return step * min((noise + off * counted) / max(rows, 1), extent)
+        squares = self._share(self.statement.aggregates_of(item)[1])
+        spread = extent * extent / 12
+        error = squares.mechanism.expected_error + abs(spread - squares.aggregate.offset) * counted
+        variance = min(error / max(rows, 1), extent * extent / 4)
+        return step * variance / (2 * math.sqrt(spread)) if item.kind == "deviation" else step * step * variance
 
-    def answer(self, stored: str, charge: int, cost: int | float, *, cached: bool) -> Answer:
-        """The answer that stored noisy numbers stand for."""
-        numbers: list[list[int]] = json.loads(stored)
-        rows = list(self.statement.group_rows())
-        if self.statement.kind == "average":
-            groups, error = self._averages(rows, numbers)
-        else:
-            width, error = self.mechanisms[0].half_width(_CONFIDENCE), self.mechanisms[0].expected_error
-            groups = [
-                Group(row, value, (value - width, value + width)) for row, value in zip(rows, numbers[0], strict=True)
-            ]
-        return Answer(charge, tuple(groups), cost=cost, expected_error=error, cached=cached)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the answer: how the cost was shared, and which intervals are cautious."""
+        notes = []
+        if len(self.shares) > 1 and (len(self.statement.items) > 1 or self.statement.items[0].kind != "average"):
+            parts = [f"{_percent(share.units, self.units)} for {_in_words(share.aggregate)}" for share in self.shares]
+            notes.append(f"the cost was shared for the least error: {', '.join(parts)}")
+        searched = [item for item in self.statement.items if item.kind == "quantile"]
+        if searched:
+            listed = ", ".join(map(str, searched))
+            notes.append(f"cautious intervals, which hold the true value in 95 of 100 answers or more: {listed}")
+        return tuple(notes)
 
-    def _averages(self, rows: Sequence[dict[str, Value]], numbers: list[list[int]]) -> tuple[list[Group], float]:
-        """Averages within the declared bounds, and their mean error as estimated from the noisy counts."""
-        aggregate = self.statement.aggregates[0]
-        total_noise, count_noise = self.mechanisms
-        # Each of the two intervals fails half as often as both together may.
-        confidence = 1 - (1 - _CONFIDENCE) / 2
-        total_width, count_width = total_noise.half_width(confidence), count_noise.half_width(confidence)
-        groups, errors = [], []
-        for row, total, count in zip(rows, *numbers, strict=True):
-            divisor = max(count, 1)
-            value = _clip(aggregate, aggregate.center + total / divisor)
-            fewest, most = max(count - count_width, 0), max(count + count_width, 1)
-            if fewest == 0:
-                interval = (float(aggregate.low), float(aggregate.high))
-            else:
-                ends = [(total + way * total_width) / rows_ for way in (-1, 1) for rows_ in (fewest, most)]
-                # One float outward, so that rounding does not cut off the end itself.
-                interval = (
-                    _clip(aggregate, math.nextafter(aggregate.center + min(ends), -math.inf)),
-                    _clip(aggregate, math.nextafter(aggregate.center + max(ends), math.inf)),
-                )
-            groups.append(Group(row, value, interval))
-            slope = abs(value - aggregate.center)
-            errors.append((total_noise.expected_error + slope * count_noise.expected_error) / divisor)
-        return groups, sum(errors) / len(errors)
+    def noisy(self, measured: Sequence[Sequence[Any]]) -> str:
+        """The measured numbers with noise, as the text that is stored; of ranks the numbers of each group's search."""
+        pairs = zip(self.shares, measured, strict=True)
+        return json.dumps([_noisy(share, numbers) for share, numbers in pairs], separators=(",", ":"))
+
+    def nothing(self) -> dict[Item, list[Figure]]:
+        """What a statement that no row satisfies has in each group: 0 on every table, without noise and free."""
+        return {item: [_zero(item) for _ in range(self.statement.group_count)] for item in self.statement.items}
+
+    def figures(self, stored: str) -> dict[Item, list[Figure]]:
+        """The figures of each item that stored noisy numbers stand for, one in each group."""
+        numbers = dict(zip((share.aggregate for share in self.shares), json.loads(stored), strict=True))
+        return {item: self._figures(item, numbers) for item in self.statement.items}
+
+    def _figures(self, item: Item, numbers: Mapping[Aggregate, Any]) -> list[Figure]:
+        aggregates = self.statement.aggregates_of(item)
+        shares = [self._share(one) for one in aggregates]
+        noisy = [numbers[one] for one in aggregates]
+        step = self._step(item)
+        match item.kind:
+            case "average":
+                return averages(shares, noisy, step)
+            case "variance" | "deviation":
+                root = item.kind == "deviation"
+                return variances(shares, noisy, step, sample=item.sample, root=root)
+            case "quantile":
+                return quantiles(shares[0], noisy[0], step)
+        return plain(shares[0], noisy[0], step)
+
+    def _share(self, aggregate: Aggregate) -> Share:
+        return next(share for share in self.shares if share.aggregate == aggregate)
+
+    def _known_error(self, item: Item) -> float | None:
+        if item.kind not in ("count", "sum", "distinct"):
+            return None
+        [aggregate] = self.statement.aggregates_of(item)
+        return self._share(aggregate).mechanism.expected_error * float(self._step(item))
+
+    def _step(self, item: Item) -> Fraction:
+        """What an item is measured in: a sum is one of whole steps."""
+        if item.attribute is None or item.kind in ("count", "distinct"):
+            return Fraction(1)
+        scale = self.statement.domain.attributes[item.attribute].scale
+        assert scale is not None
+        return Fraction(scale.step)
 
 
-def _sensitivity(settings: Settings, aggregate: Aggregate) -> int:
-    """The most by which one row more or less, or one in the place of another, moves the number."""
-    if settings.neighbours == Neighbours.REPLACE_ONE:
-        return max(aggregate.sensitivity, aggregate.spread)
-    return aggregate.sensitivity
+def _noisy(share: Share, numbers: Sequence[Any]) -> list[int] | list[list[int]]:
+    if share.aggregate.kind != "ranks":
+        return parcomp.noise.add_noise(share.mechanism, numbers)
+    size = share.aggregate.high - share.aggregate.low + 1
+    return parcomp.noise.search(share.mechanism, size, [_ranks(share.aggregate, rows) for rows in numbers])
 
 
-def _clip(aggregate: Aggregate, value: float) -> float:
-    return min(max(value, float(aggregate.low)), float(aggregate.high))
+def _ranks(aggregate: Aggregate, rows: Mapping[int, int]) -> Callable[[int], int]:
+    """The number of ranks at each place from the lowest value on, given how many rows have each value."""
+    values = sorted(rows)
+    sums = [0, *accumulate(rows[value] for value in values)]
+    below, above = aggregate.weights
+    # At 0 the least value that some row has is meant, and not the least that is declared.
+    least = 1 if above == 0 else 0
+
+    def at(place: int) -> int:
+        up_to = sums[bisect_right(values, aggregate.low + place)]
+        return below * up_to - above * (sums[-1] - up_to) - least
+
+    return at
+
+
+def _zero(item: Item) -> Figure:
+    """An item of no rows."""
+    return Figure(0, 0, 0, 0.0) if item.kind in ("count", "sum", "distinct") else Figure(None, None, None, None)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{round(100 * part / whole)} %"
+
+
+def _in_words(aggregate: Aggregate) -> str:
+    if aggregate.attribute is None:
+        return "the number of rows"
+    return {
+        "rows": "the number of rows with a value of {}",
+        "sum": "the sum of {}",
+        "squares": "the squares of {}",
+        "distinct": "the different values of {}",
+        "ranks": "the search at {at} of {}",
+    }[aggregate.kind].format(aggregate.attribute, at=aggregate.at)

@@ -17,11 +17,14 @@ from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.sharing import share_out
-from parcomp.errors import CostError, SettingsError, WorkloadError, shown
+from parcomp.errors import CostError, WorkloadError, shown
 from parcomp.ledger import Entry, utc_now
-from parcomp.model import Statement
+from parcomp.model import Selection, Statement
 
-__all__ = ["Amounts", "Asked", "Costs", "read_request"]
+__all__ = ["Amounts", "Asked", "Costs", "Question", "read_request"]
+
+Question: TypeAlias = str | Statement | Selection
+"""What may be asked: SQL text, or what it was read as."""
 
 Amounts: TypeAlias = Amount | Sequence[Amount] | None
 """One amount for all statements, or one for each."""
@@ -40,6 +43,7 @@ class Asked:
     """A request by an analyst: its statements with their noise, and the digest that an idempotency key stands for."""
 
     analyst: str
+    selections: tuple[Selection, ...]
     releases: tuple[Release, ...]
     body_digest: str
 
@@ -52,6 +56,11 @@ class Asked:
             if release.units > known.units:
                 dearest[release.statement.text] = release
         return dearest
+
+    def place_of(self, release: Release) -> tuple[int, int] | None:
+        """The position of one of the releases, from 1, and how many there are; None if it is the only one."""
+        count = len(self.releases)
+        return next((n, count) for n, one in enumerate(self.releases, 1) if one is release) if count > 1 else None
 
     def entry(self, release: Release, verdict: Verdict, batch: str = "") -> Entry:
         """What the ledger is to hold of a statement that fits."""
@@ -70,7 +79,7 @@ class Asked:
 def read_request(
     settings: Settings,
     analyst: str,
-    statements: Sequence[str | Statement],
+    statements: Sequence[Question],
     *,
     epsilon: Amounts = None,
     rho: Amounts = None,
@@ -78,22 +87,15 @@ def read_request(
     budget: Amount | None = None,
 ) -> Asked:
     """The request, if it can be asked of this dataset: with costs, or with a budget for all that is shared out."""
-    if not isinstance(analyst, str):
-        raise SettingsError(f"an analyst is told by name, a string, not {shown(analyst)}")
-    if settings.quotas and analyst not in settings.quotas:
-        known = ", ".join(sorted(settings.quotas))
-        who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
-        raise SettingsError(f"{who}; the settings name {known}")
+    settings.check_analyst(analyst)
     if not isinstance(statements, Sequence) or isinstance(statements, (str, bytes)):
         raise WorkloadError(
             f"a batch is a list of statements, not {shown(statements)}; ask and quote take a single one"
         )
     if not statements:
         raise WorkloadError("a batch holds at least one statement")
-    parsed = [
-        one if isinstance(one, Statement) else parcomp.sql.parse_statement(settings.domain, one, settings.tables)
-        for one in statements
-    ]
+    selections = tuple(_selection(settings, one) for one in statements)
+    parsed = [one.statement for one in selections]
     costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     if budget is None:
         units = _stated(settings, costs, len(parsed))
@@ -104,8 +106,18 @@ def read_request(
             raise CostError("a batch has either a budget for all or costs, not both")
         priced = ["budget", settings.measure.budget_down(budget)]
         releases = share_out(settings, parsed, budget)
-    body = json.dumps([[one.text for one in parsed], priced], ensure_ascii=False)
-    return Asked(analyst, tuple(releases), hashlib.sha256(body.encode()).hexdigest())
+    shown_so = [repr(one) for one in selections if one != Selection.of(one.statement)]
+    body = json.dumps([[one.text for one in parsed], priced, *([shown_so] if shown_so else [])], ensure_ascii=False)
+    return Asked(analyst, selections, tuple(releases), hashlib.sha256(body.encode()).hexdigest())
+
+
+def _selection(settings: Settings, asked: Question) -> Selection:
+    """What is asked, and how it is shown."""
+    if isinstance(asked, Selection):
+        return asked
+    if isinstance(asked, Statement):
+        return Selection.of(asked)
+    return parcomp.sql.parse_selection(settings.domain, asked, settings.tables)
 
 
 def _stated(settings: Settings, costs: dict[str, Amounts], count: int) -> list[int]:
@@ -115,7 +127,7 @@ def _stated(settings: Settings, costs: dict[str, Amounts], count: int) -> list[i
     if given != [wanted]:
         raise CostError(
             f"{settings.name} is accounted in {wanted} ({settings.measure.name}); "
-            f"{' and '.join(given) if given else 'no cost'} was given"
+            f"{' and '.join(given) if given else 'no cost'} was given; state the cost as {wanted} (--{wanted} X)"
         )
     amount = costs[wanted]
     if isinstance(amount, Sequence) and not isinstance(amount, str):

@@ -12,8 +12,17 @@
     [privacy]
     measure = "pure"                # or zcdp, gdp
     budget = "1.0"                  # ε, ρ or μ; a string, so that it is the decimal that is written
+                                    # zcdp, gdp: or {epsilon = "1", delta = "1e-6"}
     neighbours = "add-remove"       # or replace-one
     rows_per_person = 1
+    person = "patient"              # the column that tells whose row it is; without it the line above is an assumption
+
+    [source]                        # how the table is read; all of it optional
+    nulls = ["NA"]                  # texts that stand for null, beside an empty field of a CSV file
+    delimiter = ";"
+    encoding = "cp1252"
+    compression = "gzip"            # the default for a file that ends in .gz
+    timezone = "Europe/Vienna"      # in which points in time are shown as dates; UTC if not given
 
     [ledger]
     url = "sqlite:///ledger.db"     # or postgresql://…
@@ -23,7 +32,8 @@
     quota = "0.3"
 
 Files are looked up beside the settings, not in the working directory: a command that is run elsewhere must find the
-same ledger, or it would spend the budget a second time.
+same ledger, or it would spend the budget a second time.  The section ``[service]`` is described in
+:mod:`parcomp.custodian.serving`.
 """
 
 from __future__ import annotations
@@ -33,13 +43,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from parcomp.costs import Amount
-from parcomp.errors import CostError, DomainError, FileError, ParcompError, SettingsError, shown
-from parcomp.ledger import Binding
+from parcomp.costs import budget_down
+from parcomp.custodian.serving import SERVING_KEYS, Serving
+from parcomp.data import Reading, TablePlace
+from parcomp.errors import DomainError, FileError, ParcompError, SettingsError, shown
+from parcomp.ledger import Binding, domain_text
 from parcomp.model import Domain, KeyedFile
 from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_measure
+
+if TYPE_CHECKING:
+    from parcomp.privacy import ApproximateBudget
 
 __all__ = ["Settings"]
 
@@ -48,7 +63,12 @@ _NEEDED: Final = {
     "privacy": ("measure", "budget"),
     "ledger": ("url",),
 }
-_OPTIONAL: Final = {"dataset": ("table",), "privacy": ("neighbours", "rows_per_person"), "ledger": ("mark",)}
+_OPTIONAL: Final = {
+    "dataset": ("table",),
+    "privacy": ("neighbours", "rows_per_person", "person"),
+    "ledger": ("mark",),
+}
+_READING: Final = ("nulls", "delimiter", "encoding", "compression", "timezone")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
 _SQLITE = "sqlite:///"
 
@@ -57,9 +77,11 @@ _SQLITE = "sqlite:///"
 class Settings:
     """What a custodian is told: the dataset, its privacy settings, the ledger and the analysts' quotas.
 
-    ``budget_units`` and the quotas are in additive units of the measure, rounded down.  ``source`` and ``ledger`` are
-    addresses, or absolute paths.  ``mark`` is the file that says how far the ledger has come, and ``directory`` that of
-    the settings, beside which files are looked up.
+    ``budget_units`` and the quotas are in additive units of the measure, rounded down.  ``approximate`` is the budget
+    as (ε, δ) if it is stated so: amounts are then shown as an ε at that δ too.  ``source`` and ``ledger`` are
+    addresses, or absolute paths.  ``person`` is the column that says whose row it is, "" if none does.  ``mark`` is the
+    file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark is, and
+    ``directory`` that of the settings, beside which files are looked up.
     """
 
     name: str
@@ -72,9 +94,14 @@ class Settings:
     table: str | None = None
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     rows_per_person: int = 1
+    person: str = ""
+    reading: Reading = field(default_factory=Reading)
     quotas: Mapping[str, int | None] = field(default_factory=dict)
+    serving: Serving = field(default_factory=Serving)
     mark: str | None = None
+    codes: str | None = None
     directory: str | None = None
+    approximate: ApproximateBudget | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Settings:
@@ -105,7 +132,25 @@ class Settings:
             name = f"{scheme}:{place.partition('?')[0].partition('/')[2]}"
         else:
             name = relpath(self.source, self.directory) if self.directory else self.source
-        return f"{name} {self.table}" if self.table else name
+        named = f"{name} {self.table}" if self.table else name
+        return f"{named}\npersons by {self.person}" if self.person else named
+
+    @property
+    def place(self) -> TablePlace:
+        """The table, as it is read and coded."""
+        return TablePlace(
+            self.name,
+            self.version,
+            self.domain,
+            domain_text(self.domain),
+            self.source,
+            self.table or self.name,
+            self.reading,
+            self.person,
+            self.rows_per_person,
+            self.codes,
+            self._bound_source,
+        )
 
     @property
     def tables(self) -> set[str]:
@@ -116,6 +161,15 @@ class Settings:
     def row_budget(self) -> int:
         """What may be spent on a single row: the budget is for all rows that one person can own."""
         return self.budget_units // self.measure.group(1, self.rows_per_person)
+
+    def check_analyst(self, analyst: str) -> None:
+        """Raise unless the analyst may ask: anyone, or once some are declared one of these."""
+        if not isinstance(analyst, str):
+            raise SettingsError(f"an analyst is told by name, a string, not {shown(analyst)}")
+        if self.quotas and analyst not in self.quotas:
+            known = ", ".join(sorted(self.quotas))
+            who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
+            raise SettingsError(f"{who}; the settings name {known}")
 
     def row_quota(self, analyst: str) -> int:
         """What one analyst may spend on a single row."""
@@ -134,11 +188,11 @@ class _Reader:
 
     def settings(self) -> Settings:
         document = self.file.mapping(self.file.document, [])
-        self.file.check_keys(document, {*_NEEDED, "analysts"}, [])
+        self.file.check_keys(document, {*_NEEDED, "source", "service", "analysts"}, [])
         sections = {name: self._section(document, name) for name in _NEEDED}
         dataset, privacy = sections["dataset"], sections["privacy"]
         measure = self._checked(find_measure, privacy["measure"], "privacy", "measure")
-        budget = self._amount(measure, privacy["budget"], ["privacy", "budget"])
+        budget, approximate = self._amount(measure, privacy["budget"], ["privacy", "budget"])
         rows = self._checked(check_rows_per_person, privacy.get("rows_per_person", 1), "privacy", "rows_per_person")
         if budget < measure.group(1, rows):
             raise self.file.error("too small to be divided among the rows of a person", ["privacy", "budget"])
@@ -152,10 +206,15 @@ class _Reader:
             budget_units=budget,
             neighbours=self._checked(Neighbours, privacy.get("neighbours", "add-remove"), "privacy", "neighbours"),
             rows_per_person=rows,
+            person=self._text(privacy, "privacy", "person") if "person" in privacy else "",
+            reading=self._reading(document.get("source", {})),
             ledger=self._ledger(sections["ledger"]),
             mark=self._mark(sections["ledger"]),
+            codes=str(self._beside(self.path.with_suffix(".codes").name)),
             directory=str(self.path.parent.resolve()),
+            serving=self._serving(document.get("service", {})),
             quotas=self._quotas(document.get("analysts", {}), measure, budget),
+            approximate=approximate,
         )
 
     def _section(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -170,9 +229,9 @@ class _Reader:
 
     def _text(self, section: Mapping[str, Any], name: str, key: str) -> str:
         value = section[key]
-        if not isinstance(value, str) or not value or "\0" in value:
+        if not isinstance(value, str) or not value or set("\0\r\n") & set(value):
             raise self.file.error(
-                f"must be a non-empty string without null characters, not {shown(value)}", [name, key]
+                f"must be a non-empty string in one line, without null characters, not {shown(value)}", [name, key]
             )
         return value
 
@@ -199,6 +258,24 @@ class _Reader:
         name = self._text(section, "ledger", "mark") if "mark" in section else self.path.with_suffix(".mark").name
         return str(self._beside(name))
 
+    def _reading(self, written: object) -> Reading:
+        section = self.file.mapping(written, ["source"])
+        self.file.check_keys(section, set(_READING), ["source"])
+        for key, value in section.items():
+            # One by one, so that an error names its field.
+            self._checked(lambda given, key=key: Reading(**{key: given}), value, "source", key)
+        return Reading(**section)
+
+    def _serving(self, written: object) -> Serving:
+        section = self.file.mapping(written, ["service"])
+        self.file.check_keys(section, set(SERVING_KEYS), ["service"])
+        for key, value in section.items():
+            self._checked(lambda given, key=key: Serving(**{key: given}), value, "service", key)
+        try:
+            return Serving(**section)
+        except SettingsError as error:
+            raise self.file.error(str(error), ["service"]) from None
+
     def _quotas(self, written: object, measure: Measure, budget: int) -> dict[str, int | None]:
         quotas: dict[str, int | None] = {}
         for analyst, fields in self.file.mapping(written, ["analysts"]).items():
@@ -209,26 +286,42 @@ class _Reader:
                 raise self.file.error("an analyst's name must not be empty", place)
             quotas[analyst] = None
             if "quota" in section:
-                quota = self._amount(measure, section["quota"], [*place, "quota"])
+                quota, _ = self._amount(measure, section["quota"], [*place, "quota"])
                 if quota > budget:
                     raise self.file.error("is above the budget, which bounds every quota", [*place, "quota"])
                 quotas[analyst] = quota
         return quotas
 
-    def _amount(self, measure: Measure, written: object, place: list[str]) -> int:
+    def _amount(self, measure: Measure, written: object, place: list[str]) -> tuple[int, ApproximateBudget | None]:
+        """A budget or a quota in additive units, and as (ε, δ) if it is written so."""
+        if isinstance(written, Mapping):
+            return self._approximate(measure, self.file.mapping(written, place), place)
         if not isinstance(written, str):
             raise self.file.error(f'must be a string such as "1.0", not {shown(written)}', place)
-        amount: Amount = written
-        try:
-            return measure.budget_down(amount)
-        except CostError as error:
-            raise self.file.error(str(error), place) from None
+        return self._checked(measure.budget_down, written, *place), None
 
-    def _checked(self, check: Any, value: object, section: str, key: str) -> Any:
+    def _approximate(
+        self, measure: Measure, written: Mapping[str, Any], place: list[str]
+    ) -> tuple[int, ApproximateBudget]:
+        from parcomp.privacy import ApproximateBudget, read_delta  # noqa: PLC0415  few settings need the conversions
+
+        self.file.check_keys(written, {"epsilon", "delta"}, place)
+        for key, check in (("epsilon", budget_down), ("delta", read_delta)):
+            if key not in written:
+                raise self.file.error(
+                    'missing; a budget of two numbers is {epsilon = "1", delta = "1e-6"}', [*place, key]
+                )
+            if not isinstance(written[key], str):
+                raise self.file.error(f'must be a string such as "1e-6", not {shown(written[key])}', [*place, key])
+            self._checked(check, written[key], *place, key)
+        budget = self._checked(lambda fields: ApproximateBudget.of(measure, **fields), written, *place)
+        return budget.units, budget
+
+    def _checked(self, check: Any, value: object, *place: str) -> Any:
         try:
             return check(value)
         except ParcompError as error:
-            raise self.file.error(str(error), [section, key]) from None
+            raise self.file.error(str(error), place) from None
 
     def _beside(self, name: str) -> Path:
         return (self.path.parent / name).resolve()

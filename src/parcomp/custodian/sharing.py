@@ -17,7 +17,8 @@ and the one with the lower mean expected error is taken:
 
 In both cases, what is booked is at most what was planned, and every statement is charged once at most: equal statements
 are planned as one, which matters as often as it is asked; contradictions are free; what was bought before is free or
-paid for anew.  So the batch spends at most what was planned.
+paid for anew.  So the batch spends at most what was planned.  How each statement divides its own cost is another matter
+(:mod:`parcomp.custodian.division`).
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ _DIGITS = 2**40
 def share_out(settings: Settings, statements: Sequence[Statement], budget: Amount) -> list[Release]:
     """Each statement with the noise that its part of the budget buys, where the mean expected error is least.
 
-    Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.  Raises
-    :class:`~parcomp.errors.CostError` if the budget is too small for all of them.
+    Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.  A statement that
+    lists several items matters as often.  Raises :class:`~parcomp.errors.CostError` if the budget is too small for all.
     """
     distinct = {one.text: one for one in statements if not one.query.is_contradiction}
     asked = Counter(one.text for one in statements if one.text in distinct)
@@ -53,7 +54,7 @@ def share_out(settings: Settings, statements: Sequence[Statement], budget: Amoun
     if distinct:
         units = settings.measure.budget_down(budget)
         row_budget = units // settings.measure.group(1, settings.rows_per_person)
-        shared = [(distinct[text], asked[text]) for text in distinct]
+        shared = [(one, asked[text] * len(one.items)) for text, one in distinct.items()]
         priced = _best_that_can_be_drawn(settings, shared, row_budget, budget)
     return [priced[one.text] if one.text in priced else _nothing_to_pay(settings, one) for one in statements]
 

@@ -1,0 +1,96 @@
+"""How the cost of a statement is divided among the numbers that are measured for it.
+
+*What is promised.*  Let a statement cost u additive units (ε, ρ or μ²) and its aggregates get u₁, u₂, … with Σ uᵢ ≤ u.
+An aggregate is released with noise that costs uᵢ against one row more or less in its group; a search among ranks makes
+up to L noisy numbers, each at ⌊uᵢ/L⌋.  Then the statement costs u against adding or removing a row:
+
+- *Composition.*  Noise is drawn for each number by itself.  Costs of pure differential privacy, zCDP and μ² of Gaussian
+  differential privacy add up, also where a number is chosen after seeing those before, as a search does (Dwork and Roth
+  2014, Theorem 3.16; Bun and Steinke 2016, Lemma 2.3; Dong, Roth and Su 2019, Theorem 3.2 with Corollary 3.3).
+- *Groups are disjoint.*  A row is in one group at most, and all numbers of other groups are distributed as before.
+
+*Preconditions*: a row changes each number by no more than its ``sensitivity``; which numbers are measured, and how the
+cost is divided, depends on the statement alone.  A statement without GROUP BY has one group, and noise is made for
+``spread`` too where rows are replaced, so replacing one costs u.  With GROUP BY it touches two groups and costs 2u, as
+the accountant has it (:mod:`parcomp.custodian.accountant`).  A row that has no value counts for some aggregates and not
+for others; it moves fewer numbers than was paid for.
+
+*What is best.*  In units of its sensitivity an aggregate has an error of about e·uᵢ^(−p), where p is 1 for pure and ½
+for zCDP and GDP, and e is 1, but L^p for ranks.  It matters as often as items use it, so that c·uᵢ^(−p) counts, with
+c = items·e.  The sum is least under Σ uᵢ = u where uᵢ is proportional to c^(1/(1+p)): √c, or c^(2/3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from parcomp.custodian.settings import Settings
+from parcomp.errors import CostError
+from parcomp.model import Aggregate, Statement
+from parcomp.noise import Mechanism, mechanism_for, steps_of
+from parcomp.privacy import Measure, Neighbours
+
+__all__ = ["Share", "divide"]
+
+_BITS = 40
+"""Weights are worked out to so many binary digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """An aggregate with its part of the cost: up to ``steps`` noisy numbers in each group, each by ``mechanism``."""
+
+    aggregate: Aggregate
+    units: int
+    steps: int
+    mechanism: Mechanism
+
+
+def divide(settings: Settings, statement: Statement, units: int) -> tuple[Share, ...]:
+    """The noise of each aggregate; raises :class:`~parcomp.errors.CostError` if some part buys none."""
+    aggregates = statement.aggregates
+    used = [one for item in statement.items for one in statement.aggregates_of(item)]
+    weights = [_weight(settings.measure, used.count(one), _steps(one)) for one in aggregates]
+    # Rounded so that the parts add up to all of it.
+    bounds = [units * before // sum(weights) for before in accumulate(weights, initial=0)]
+    shares = []
+    for aggregate, (before, after) in zip(aggregates, pairwise(bounds), strict=True):
+        steps = _steps(aggregate)
+        each = (after - before) // steps
+        if each < 1:
+            needed = sum(map(_steps, aggregates))
+            raise CostError(
+                f"the cost is too small to be divided among {needed:,} noisy numbers; spend more, or ask for less"
+            )
+        shares.append(
+            Share(aggregate, after - before, steps, mechanism_for(settings.measure, each, _moved(settings, aggregate)))
+        )
+    return tuple(shares)
+
+
+def _weight(measure: Measure, items: int, steps: int) -> int:
+    """c^(1/(1+p)) as a whole number of a fixed unit, in exact arithmetic so that it is the same everywhere."""
+    if measure.name == "pure":
+        return math.isqrt(items * steps << 2 * _BITS)
+    return _cube_root(items * items * steps << 3 * _BITS)
+
+
+def _cube_root(number: int) -> int:
+    low, high = 0, 1 << (number.bit_length() // 3 + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**3 <= number else (low, middle)
+    return low
+
+
+def _steps(aggregate: Aggregate) -> int:
+    return steps_of(aggregate.high - aggregate.low + 1) if aggregate.kind == "ranks" else 1
+
+
+def _moved(settings: Settings, aggregate: Aggregate) -> int:
+    """The most by which one row more or less, or one in the place of another, moves the number."""
+    if settings.neighbours == Neighbours.REPLACE_ONE:
+        return max(aggregate.sensitivity, aggregate.spread)
+    return aggregate.sensitivity

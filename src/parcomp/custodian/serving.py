@@ -1,0 +1,77 @@
+"""What the settings say of the service: how long a request may take, how many there may be, when answers are sent.
+
+.. code-block:: toml
+
+    [service]                       # all of it optional
+    answer_delay = "0.5"            # seconds; answers are sent at multiples of it after the request, "0" for at once
+    deadline = "30"                 # seconds that a request may take
+    threads = 4                     # requests that are worked on at once, in each worker
+    waiting = 256                   # requests that may wait for that, in each worker
+    body_bytes = 1048576            # the largest body of a request
+    rate = 200                      # requests a second with one key, in each worker
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from parcomp.errors import SettingsError, shown
+
+__all__ = ["SERVING_KEYS", "Serving"]
+
+_LONGEST = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The limits of the service; seconds are decimals, written as strings.
+
+    >>> Serving(answer_delay="0.5").delay_seconds
+    0.5
+    """
+
+    answer_delay: str = "0"
+    deadline: str = "30"
+    threads: int = 4
+    waiting: int = 256
+    body_bytes: int = 1 << 20
+    rate: int = 200
+
+    def __post_init__(self) -> None:
+        _seconds("answer_delay", self.answer_delay, least=0.0)
+        _seconds("deadline", self.deadline, least=0.1)
+        if self.delay_seconds >= self.deadline_seconds:
+            raise SettingsError("answer_delay must be below the deadline of a request")
+        _whole("threads", self.threads, 1, 1_000)
+        _whole("waiting", self.waiting, 0, 100_000)
+        _whole("body_bytes", self.body_bytes, 1_000, 1 << 30)
+        _whole("rate", self.rate, 1, 1_000_000)
+
+    @property
+    def delay_seconds(self) -> float:
+        """The time between a request and its answer, or what that is a multiple of."""
+        return float(self.answer_delay)
+
+    @property
+    def deadline_seconds(self) -> float:
+        """The most that a request may take."""
+        return float(self.deadline)
+
+
+SERVING_KEYS: Final = tuple(Serving.__dataclass_fields__)
+
+
+def _seconds(name: str, written: object, least: float) -> None:
+    try:
+        seconds = Decimal(written) if isinstance(written, str) else None
+    except InvalidOperation:
+        seconds = None
+    if seconds is None or not seconds.is_finite() or not least <= seconds <= _LONGEST:
+        raise SettingsError(f'{name} is seconds as a string such as "0.5", at most {_LONGEST}, not {shown(written)}')
+
+
+def _whole(name: str, number: object, least: int, most: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        raise SettingsError(f"{name} must be a whole number from {least:,} to {most:,}, not {shown(number)}")

@@ -1,0 +1,101 @@
+"""Requests of many analysts that wait at the same time, answered together: one transaction, one pass, one mark.
+
+Each is admitted or refused by itself, in the order of their coming, exactly as if it had come alone; what they share is
+what takes time.  The order of steps is that of :mod:`parcomp.custodian.custodian`, taken by all of them at once: all
+that fit are charged in one durable transaction, then counted in one pass, given noise, stored, marked and released.
+A process that dies in between leaves charges that stand and are answered when they are asked for again, as ever.
+
+A decision is made within the transaction, so it is made once: whatever others have charged is known by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from parcomp.custodian.answer import Answer
+from parcomp.custodian.request import Asked, read_request
+from parcomp.errors import LedgerError, ParcompError
+
+if TYPE_CHECKING:
+    from parcomp.custodian.custodian import Custodian, _Paid
+
+__all__ = ["Ask", "ask_together"]
+
+Outcome: TypeAlias = Answer | ParcompError
+"""The answer to a request, or the error that it gets in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A statement, who asks it, what it may cost (``{"epsilon": "0.1"}``), and an idempotency key if there is one."""
+
+    sql: str
+    analyst: str = ""
+    costs: dict[str, Any] = field(default_factory=dict)
+    key: str | None = None
+
+
+def ask_together(custodian: Custodian, asks: Sequence[Ask]) -> list[Outcome]:
+    """What :meth:`~parcomp.custodian.Custodian.ask` gives or raises for each, in their order.
+
+    Raises what concerns all of them: a ledger, a mark or a table that cannot be used.
+    """
+    with custodian._in_use():
+        return _answered(custodian, asks)
+
+
+def _answered(custodian: Custodian, asks: Sequence[Ask]) -> list[Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    asked: dict[int, Asked] = {}
+    for place, ask in enumerate(asks):
+        try:
+            asked[place] = read_request(custodian.settings, ask.analyst, [ask.sql], **ask.costs)
+        except ParcompError as error:
+            outcomes[place] = error
+    if asked:
+        table = custodian._table()
+        custodian._mark_before()
+        with custodian._opened_books():
+            paid = _charge(custodian, asks, asked, outcomes)
+        selections = [selection for place in paid for selection in asked[place].selections]
+        releases = [release for place in paid for release in asked[place].releases]
+        payments = [one for place in paid for one in paid[place]]
+        stored = custodian._stored(table, Asked("", tuple(selections), tuple(releases), ""), payments)
+        custodian._mark_after()
+        for place, selection, release, payment in zip(paid, selections, releases, payments, strict=True):
+            try:
+                outcomes[place] = custodian._release(selection, release, *payment, stored)
+            except ParcompError as error:
+                outcomes[place] = error
+    return [outcomes[place] for place in range(len(asks))]
+
+
+def _charge(
+    custodian: Custodian, asks: Sequence[Ask], asked: dict[int, Asked], outcomes: dict[int, Outcome]
+) -> dict[int, _Paid]:
+    """What pays for each request, charged in one transaction where nothing does yet; errors are put into outcomes."""
+    paid: dict[int, _Paid] = {}
+    known = custodian._books.number
+    try:
+        with custodian._ledger.transaction() as transaction:
+            custodian._catch_up(transaction)
+            known = custodian._books.number
+            for place, one in asked.items():
+                key = asks[place].key
+                try:
+                    already = custodian._paid(transaction, one, key)
+                    # Nothing is written before all of a request is seen to fit.
+                    due = custodian._due(one) if already is None else []
+                except LedgerError:
+                    raise
+                except ParcompError as error:
+                    outcomes[place] = error
+                    continue
+                paid[place] = custodian._append(transaction, one, due, key) if already is None else already
+    except ParcompError:
+        # Whether a failed commit stands is for the ledger to say, when the books catch up with it.
+        custodian._books.take_back(known)
+        raise
+    return paid

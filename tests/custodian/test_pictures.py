@@ -1,0 +1,190 @@
+"""What a notebook shows: HTML that is well formed and escapes every label, and pictures that hold what they should."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure as Picture
+
+import parcomp as pc
+from parcomp.custodian import Answer, Batch, BatchQuote, Quote
+from parcomp.errors import ArgumentError, FileError
+from parcomp.markup import error_bar
+from tests.custodian.answers import answer, figures
+
+EVIL = '<script>alert("x")</script>&\'"'
+ALLOWED = {"div", "span", "table", "tr", "th", "td", "svg", "rect", "line"}
+
+QUOTE = Quote(0.5, 0.25, 1, fits=True, expected_error=None, best_error=1.0, cached=False, reason="")
+REFUSED = Quote(2, 2, 1, fits=False, expected_error=3.0, best_error=None, cached=False, reason=EVIL)
+ANSWERS = {
+    "a number": answer({}, {EVIL: figures(5)}),
+    "no number": answer({}, {"average": figures(None)}),
+    "several": answer({}, {"n": figures(5), EVIL: figures(-2.5)}),
+    "groups": answer({EVIL: [EVIL, None, True]}, {"count": figures(3, -1, None)}),
+    "two keys": answer({"a": [EVIL, EVIL, "b", "b"], "c": [1, 2, 1, 2]}, {"count": figures(1, 2, 3, None)}),
+    "three keys": answer({"a": [1], "b": [2], "c": [EVIL]}, {"count": figures(1)}),
+    "without keys": answer({}, {"count": figures(1, 2)}),
+    "no groups": answer({"a": []}, {"count": []}),
+    "many groups": answer({"a": range(1000)}, {"count": figures(*range(1000))}),
+    "rehearsed": answer({"a": [1, 2]}, {"count": figures(1, 2)}, rehearsed=True),
+    "noted": Answer(None, answer({}, {"n": figures(5)}).columns, 0, 0.0, cached=False, notes=(EVIL,)),
+}
+
+
+class Reader(HTMLParser):
+    """Reads HTML strictly: elements that are allowed, and each of them closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALLOWED, tag
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("href", "src")]
+        self.seen.append(tag)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALLOWED, tag
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(shown: Any) -> Reader:
+    reader = Reader()
+    reader.feed(shown._repr_html_())
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Any:
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_html_is_well_formed_and_escaped(name: str) -> None:
+    for shown in (ANSWERS[name], Batch((ANSWERS[name],), (EVIL,))):
+        read(shown)
+
+
+def test_html_shows_labels_as_they_are_and_a_bar_for_each_figure() -> None:
+    reader = read(ANSWERS["groups"])
+    assert EVIL in reader.text
+    assert reader.seen.count("svg") == 3
+    # Two have values, and so bars; the third has none.
+    assert reader.seen.count("rect") == 2
+    assert {"null", "true", "3", "-7 to 13", "–"} <= set(reader.text)
+
+
+def test_html_lists_no_more_than_one_reads() -> None:
+    text = "".join(read(ANSWERS["many groups"]).text)
+    assert "900 more rows" in text
+    assert len(read(ANSWERS["many groups"]).seen) < 2000
+
+
+def test_quotes_show_their_verdict() -> None:
+    assert "fits" in read(QUOTE).text
+    assert "does not fit: nothing would be charged" in read(REFUSED).text
+    assert EVIL in read(REFUSED).text
+    both = read(BatchQuote((QUOTE, REFUSED), 0.25, fits=False))
+    assert "together: adds 0.25" in both.text
+
+
+def test_a_bar_is_as_long_as_its_value_and_its_line_as_the_interval() -> None:
+    drawn = error_bar(50, 40, 60, (0, 100))
+    assert '<rect x="0.0" y="2" width="90.0"' in drawn
+    assert '<line x1="72.0" x2="108.0"' in drawn
+    below = error_bar(-50, None, None, (-100, 100))
+    assert '<rect x="45.0" y="2" width="45.0"' in below
+    assert "rect" not in error_bar(None, None, None, (0, 1))
+
+
+def test_a_plan_is_a_frame_and_shows_itself(tmp_path: Path) -> None:
+    domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
+    workload = pc.Workload(domain, [domain.query(sex="F"), domain.query(sex="M"), domain.query()])
+    plan = pc.plan(workload, budget=1)
+    frame = plan.to_pandas()
+    assert list(frame.columns) == ["id", "cost", "expected_error"]
+    assert frame["cost"].tolist() == plan.costs
+    assert frame.attrs["mean_error"] == plan.mean_error
+    assert plan.to_polars()["expected_error"].to_list() == plan.expected_errors.tolist()
+    assert "mean plan for 3 queries: ε = 1 on the heaviest row" in read(plan).text
+    plan.plot(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_is_drawn(name: str, tmp_path: Path) -> None:
+    axes = ANSWERS[name].plot(tmp_path / "new" / "answer.png")
+    assert (tmp_path / "new" / "answer.png").read_bytes().startswith(b"\x89PNG")
+    assert isinstance(axes.figure, Picture)
+    # Pyplot, which a notebook shows of its own accord, knows nothing of a picture that went to a file.
+    assert plt.get_fignums() == []
+
+
+def test_bars_have_heights_intervals_and_labels() -> None:
+    axes = answer({"sex": ["F", "M"]}, {"count": figures(100, 90)}).plot()
+    assert [patch.get_height() for patch in axes.patches] == [100, 90]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["F", "M"]
+    spans = [segment[:, 1].tolist() for lines in axes.collections for segment in lines.get_segments()]
+    assert spans == [[90, 110], [80, 100]]
+    assert plt.get_fignums() == [axes.figure.number]
+
+
+def test_two_keys_are_a_heat_map_with_the_width_of_the_interval() -> None:
+    axes = ANSWERS["two keys"].plot()
+    [image] = axes.images
+    assert image.get_array().shape == (2, 2)
+    assert image.get_array().compressed().tolist() == [1, 2, 3]
+    assert sorted(text.get_text() for text in axes.texts) == ["1\n± 10", "2\n± 10", "3\n± 10"]
+    assert "± 10" in axes.figure.axes[1].get_ylabel()
+
+
+def test_a_column_is_chosen_by_name_and_axes_are_the_callers() -> None:
+    several = answer({"sex": ["F", "M"]}, {"n": figures(1, 2), "mean": figures(3, 4)})
+    _, axes = plt.subplots()
+    assert several.plot(column="mean", axes=axes) is axes
+    assert [patch.get_height() for patch in axes.patches] == [3, 4]
+    with pytest.raises(ArgumentError, match="'median'; there are n, mean"):
+        several.plot(column="median")
+
+
+def test_batches_and_quotes_are_drawn(tmp_path: Path) -> None:
+    batch = Batch((ANSWERS["a number"], ANSWERS["groups"], ANSWERS["a number"]), ("one", "two", "three"))
+    axes = batch.plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3"]
+    with pytest.raises(ArgumentError, match="one by one"):
+        batch[1:2].plot()
+    QUOTE.plot(tmp_path / "quote.png")
+    BatchQuote((QUOTE, REFUSED), 0.25, fits=False).plot(tmp_path / "quotes.png")
+    assert len(list(tmp_path.glob("*.png"))) == 2
+
+
+def test_a_picture_is_a_file_that_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="a picture is a PNG file"):
+        ANSWERS["a number"].plot(tmp_path / "answer.gif")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be written"):
+        ANSWERS["a number"].plot(tmp_path / "file" / "answer.png")
+
+
+def test_drawing_leaves_the_backend_alone(tmp_path: Path) -> None:
+    before = mpl.get_backend()
+    ANSWERS["a number"].plot(tmp_path / "answer.png")
+    assert mpl.get_backend() == before
