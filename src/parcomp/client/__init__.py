@@ -1,0 +1,25 @@
+"""A client of the service: quotes and answers over the network, and a DB-API connection on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcomp.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from parcomp.client.async_client import AsyncClient
+    from parcomp.client.client import Client
+    from parcomp.client.dbapi import connect
+    from parcomp.client.results import ServedAnswer, ServedQuote
+
+__all__ = ["AsyncClient", "Client", "ServedAnswer", "ServedQuote", "connect"]
+
+_, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "async_client": "AsyncClient",
+        "client": "Client",
+        "dbapi": "connect",
+        "results": "ServedAnswer ServedQuote",
+    },
+)

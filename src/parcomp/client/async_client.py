@@ -1,0 +1,137 @@
+"""The client for programs that do other things while they wait: the same as :class:`Client`, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from parcomp.client.exchange import (
+    Amount,
+    Exchange,
+    answer_exchange,
+    batch_exchange,
+    headers_for,
+    look_exchange,
+    quote_exchange,
+    read_key,
+    resent_after,
+    result_of,
+)
+from parcomp.client.results import ServedAnswer, ServedQuote
+from parcomp.errors import ServiceError
+
+__all__ = ["AsyncClient"]
+
+
+class AsyncClient:
+    """Asks a server, as the analyst of a key; see :class:`~parcomp.client.Client`."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.AsyncClient(
+            base_url=url, headers=headers_for(read_key(key)), timeout=timeout, transport=transport
+        )
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncClient of {self._http.base_url}>"
+
+    async def quote(
+        self, sql: str, *, epsilon: Amount | None = None, rho: Amount | None = None, mu: Amount | None = None
+    ) -> ServedQuote:
+        """What asking at a cost would mean; charges nothing."""
+        return ServedQuote.read(await self._send(quote_exchange(sql, {"epsilon": epsilon, "rho": rho, "mu": mu})))
+
+    async def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        key: str | None = None,
+    ) -> ServedAnswer:
+        """Pay for a statement and get its answer; :class:`~parcomp.errors.RefusedError` if nothing bears it."""
+        costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        return ServedAnswer.read(await self._send(answer_exchange(sql, costs, key)))
+
+    async def ask_batch(
+        self,
+        statements: Sequence[str],
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        budget: Amount | None = None,
+        key: str | None = None,
+    ) -> list[ServedAnswer]:
+        """Answers to all statements or none, each at the same cost or all within a budget."""
+        costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        document = await self._send(batch_exchange(statements, costs, budget, key))
+        return [ServedAnswer.read(one) for one in document["answers"]]
+
+    async def domain(self) -> dict[str, Any]:
+        """The domain as a domain file has it."""
+        return await self._look("/v1/domain")
+
+    async def budget(self) -> dict[str, Any]:
+        """What was spent of the budget."""
+        return await self._look("/v1/budget")
+
+    async def ledger(self) -> list[dict[str, Any]]:
+        """The charges that the key may see, in order."""
+        charges: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self._look("/v1/ledger", after=after)
+            charges += page["charges"]
+            after = page["next"]
+        return charges
+
+    async def graph(self) -> dict[str, Any]:
+        """The query graph of the charges that the key may see."""
+        return await self._look("/v1/graph")
+
+    async def budget_map(self, x: str, y: str) -> dict[str, Any]:
+        """The most that was spent on any row, for each cell of two attributes; for custodians."""
+        return await self._look("/v1/budget/map", x=x, y=y)
+
+    async def _look(self, path: str, **query: Any) -> dict[str, Any]:
+        found: dict[str, Any] = await self._send(look_exchange(path, **query))
+        return found
+
+    async def _send(self, exchange: Exchange) -> Any:
+        attempt, options = 0, exchange.options()
+        while True:
+            attempt += 1
+            response, lost = None, ""
+            try:
+                response = await self._http.request(exchange.method, exchange.path, **options)
+            except httpx.TransportError as error:
+                lost = type(error).__name__
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+                raise ServiceError(f"the server's address is not well formed ({error})", status=0) from None
+            wait = resent_after(response, attempt)
+            if wait is None:
+                if response is None:
+                    raise ServiceError(f"the server at {self._http.base_url} cannot be reached ({lost})", status=0)
+                return result_of(response)
+            await asyncio.sleep(wait)

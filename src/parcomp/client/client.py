@@ -1,0 +1,141 @@
+"""The client that waits: one connection to a server, and what can be asked of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from parcomp.client.exchange import (
+    Amount,
+    Exchange,
+    answer_exchange,
+    batch_exchange,
+    headers_for,
+    look_exchange,
+    quote_exchange,
+    read_key,
+    resent_after,
+    result_of,
+)
+from parcomp.client.results import ServedAnswer, ServedQuote
+from parcomp.errors import ServiceError
+
+__all__ = ["Client"]
+
+
+class Client:
+    """Asks a server, as the analyst of a key; without one the environment's is taken (PARCOMP_KEY).
+
+    Requests are sent again after a lost connection or a busy server; one that pays is charged once all the same.
+    Errors are those of a custodian, and :class:`~parcomp.errors.ServiceError` for the rest.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=url, headers=headers_for(read_key(key)), timeout=timeout, transport=transport
+        )
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._http.base_url}>"
+
+    def quote(
+        self, sql: str, *, epsilon: Amount | None = None, rho: Amount | None = None, mu: Amount | None = None
+    ) -> ServedQuote:
+        """What asking at a cost would mean; charges nothing."""
+        return ServedQuote.read(self._send(quote_exchange(sql, {"epsilon": epsilon, "rho": rho, "mu": mu})))
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        key: str | None = None,
+    ) -> ServedAnswer:
+        """Pay for a statement and get its answer; :class:`~parcomp.errors.RefusedError` if nothing bears it."""
+        costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        return ServedAnswer.read(self._send(answer_exchange(sql, costs, key)))
+
+    def ask_batch(
+        self,
+        statements: Sequence[str],
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        mu: Amount | None = None,
+        budget: Amount | None = None,
+        key: str | None = None,
+    ) -> list[ServedAnswer]:
+        """Answers to all statements or none, each at the same cost or all within a budget."""
+        costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        document = self._send(batch_exchange(statements, costs, budget, key))
+        return [ServedAnswer.read(one) for one in document["answers"]]
+
+    def domain(self) -> dict[str, Any]:
+        """The domain as a domain file has it."""
+        return self._look("/v1/domain")
+
+    def budget(self) -> dict[str, Any]:
+        """What was spent of the budget."""
+        return self._look("/v1/budget")
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """The charges that the key may see, in order."""
+        charges: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            page = self._look("/v1/ledger", after=after)
+            charges += page["charges"]
+            after = page["next"]
+        return charges
+
+    def graph(self) -> dict[str, Any]:
+        """The query graph of the charges that the key may see."""
+        return self._look("/v1/graph")
+
+    def budget_map(self, x: str, y: str) -> dict[str, Any]:
+        """The most that was spent on any row, for each cell of two attributes; for custodians."""
+        return self._look("/v1/budget/map", x=x, y=y)
+
+    def _look(self, path: str, **query: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._send(look_exchange(path, **query))
+        return found
+
+    def _send(self, exchange: Exchange) -> Any:
+        attempt, options = 0, exchange.options()
+        while True:
+            attempt += 1
+            response, lost = None, ""
+            try:
+                response = self._http.request(exchange.method, exchange.path, **options)
+            except httpx.TransportError as error:
+                lost = type(error).__name__
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+                raise ServiceError(f"the server's address is not well formed ({error})", status=0) from None
+            wait = resent_after(response, attempt)
+            if wait is None:
+                if response is None:
+                    raise ServiceError(f"the server at {self._http.base_url} cannot be reached ({lost})", status=0)
+                return result_of(response)
+            time.sleep(wait)

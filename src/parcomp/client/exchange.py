@@ -1,0 +1,154 @@
+"""One request and what becomes of it, apart from how it is sent: shared by the client that waits and the other one.
+
+A request that pays has an idempotency key of its own, made here unless it is given, so it can be sent again after a
+lost connection or a busy server, and is charged once.  What only looks can be sent again anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import httpx
+
+from parcomp.errors import ArgumentError, IdempotencyError, RefusedError, ServiceError, SqlError, shown
+
+__all__ = [
+    "ATTEMPTS",
+    "Amount",
+    "Exchange",
+    "answer_exchange",
+    "batch_exchange",
+    "headers_for",
+    "look_exchange",
+    "quote_exchange",
+    "read_key",
+    "resent_after",
+    "result_of",
+]
+
+Amount: TypeAlias = str | int | float | Decimal
+
+ATTEMPTS: Final = 5
+_AGAIN: Final = frozenset({429, 502, 503, 504})
+_LONGEST_WAIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request: method, path, body, and the idempotency key of one that pays."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    key: str | None = None
+    query: Mapping[str, Any] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What httpx is to send."""
+        sent: dict[str, Any] = {}
+        if self.body is not None:
+            sent["json"] = self.body
+        if self.key is not None:
+            sent["headers"] = {"Idempotency-Key": self.key}
+        if self.query:
+            sent["params"] = self.query
+        return sent
+
+
+def quote_exchange(sql: str, costs: Mapping[str, Amount | None]) -> Exchange:
+    """A request for a quote."""
+    return Exchange("POST", "/v1/quotes", {"sql": sql, **_given(costs)})
+
+
+def answer_exchange(sql: str, costs: Mapping[str, Amount | None], key: str | None) -> Exchange:
+    """A request for an answer."""
+    return Exchange("POST", "/v1/answers", {"sql": sql, **_given(costs)}, key or secrets.token_urlsafe(18))
+
+
+def batch_exchange(
+    statements: Sequence[str], costs: Mapping[str, Amount | None], budget: Amount | None, key: str | None
+) -> Exchange:
+    """A request for the answers of a batch, with one cost for each statement or a budget for all."""
+    if isinstance(statements, str):
+        raise ArgumentError("a batch is a list of statements; ask takes a single one")
+    each = _given(costs)
+    body: dict[str, Any] = {"statements": [{"sql": sql, **each} for sql in statements]}
+    if budget is not None:
+        body["budget"] = _written(budget)
+    return Exchange("POST", "/v1/batches", body, key or secrets.token_urlsafe(18))
+
+
+def look_exchange(path: str, **query: Any) -> Exchange:
+    """A request that only looks."""
+    return Exchange("GET", path, query={name: value for name, value in query.items() if value is not None})
+
+
+def headers_for(key: str) -> dict[str, str]:
+    """The headers of every request with a key."""
+    if not isinstance(key, str) or not key.isascii() or not key.isprintable() or not key.strip():
+        raise ArgumentError("a key is a string such as pc_…, as parcomp keys add printed it")
+    return {"Authorization": f"Bearer {key.strip()}"}
+
+
+def read_key(given: str | None = None) -> str:
+    """The key that is given, or that the environment has in PARCOMP_KEY, or in the file that PARCOMP_KEY_FILE names."""
+    if given:
+        return given
+    if key := os.environ.get("PARCOMP_KEY"):
+        return key
+    if file := os.environ.get("PARCOMP_KEY_FILE"):
+        try:
+            return Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise ArgumentError(f"the key cannot be read from {file}, which PARCOMP_KEY_FILE names") from None
+    raise ArgumentError("there is no key; put it into PARCOMP_KEY, or its file's name into PARCOMP_KEY_FILE")
+
+
+def resent_after(response: httpx.Response | None, attempt: int) -> float | None:
+    """Seconds until a request is sent again, after its response or the loss of the connection; None for never."""
+    if attempt >= ATTEMPTS or (response is not None and response.status_code not in _AGAIN):
+        return None
+    # Spread, so that clients that were turned away together do not come back together.
+    wait = min(0.1 * 2.0**attempt, _LONGEST_WAIT) * (0.5 + random.random())
+    stated = "" if response is None else str(response.headers.get("Retry-After", ""))
+    return min(max(wait, float(stated) if stated.isdecimal() else 0.0), _LONGEST_WAIT)
+
+
+def result_of(response: httpx.Response) -> Any:
+    """What a response holds, or the error that it stands for."""
+    try:
+        document = response.json()
+    except ValueError:
+        document = None
+    if response.status_code == 200 and document is not None:
+        return document
+    raise _error(response.status_code, document if isinstance(document, dict) else {})
+
+
+def _error(status: int, problem: Mapping[str, Any]) -> Exception:
+    detail, kind = str(problem.get("detail", "")), str(problem.get("type", "")).rpartition(":")[2]
+    if kind == "refused" and "remaining" in problem:
+        return RefusedError(detail, cost=problem.get("cost", 0), remaining=problem["remaining"])
+    if kind == "sql" and "line" in problem:
+        line, column = int(problem["line"]), int(problem["column"])
+        return SqlError(detail.removeprefix(f"line {line}, column {column}: "), line=line, column=column)
+    if status == 409:
+        return IdempotencyError(detail)
+    return ServiceError(detail or f"the server answered with status {status}", status=status, kind=kind)
+
+
+def _given(costs: Mapping[str, Amount | None]) -> dict[str, Any]:
+    return {name: _written(amount) for name, amount in costs.items() if amount is not None}
+
+
+def _written(amount: Amount) -> str | int | float:
+    if isinstance(amount, bool) or not isinstance(amount, (str, int, float, Decimal)):
+        raise ArgumentError(f"an amount is a decimal, not {shown(amount)}")
+    return str(amount) if isinstance(amount, Decimal) else amount

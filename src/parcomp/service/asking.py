@@ -1,0 +1,75 @@
+"""Quotes, answers and batches: what analysts send."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from parcomp.custodian import Ask, Custodian
+from parcomp.service.bodies import AnswerBody, AnswersBody, AskBody, BatchBody, QuoteBody, fixed_width_json
+from parcomp.service.guard import AskingRoute, desk_of, holder_of
+from parcomp.service.openapi import problems
+from parcomp.service.problems import Problem
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1", route_class=AskingRoute, tags=["asking"])
+
+_KEY = r"^[\x21-\x7e]{1,200}$"
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="The same request with the same key is charged once, and gets the same answer again.",
+        pattern=_KEY,
+    ),
+]
+
+
+@router.post(
+    "/quotes", response_model=None, responses={200: {"model": QuoteBody}, **problems(400, 401, 403, 413, 429, 503)}
+)
+async def quote(request: Request, body: AskBody) -> Response:
+    """What asking would cost and how accurate the answer would be; charges nothing."""
+    desk, holder = desk_of(request), holder_of(request)
+    found = await desk.ask(Custodian.quote, body.sql, analyst=holder.name, **body.cost)
+    return JSONResponse(found.as_json())
+
+
+@router.post(
+    "/answers",
+    response_model=None,
+    responses={200: {"model": AnswerBody}, **problems(400, 401, 403, 409, 413, 429, 503)},
+)
+async def answer(request: Request, body: AskBody, key: Key = None) -> Response:
+    """Pay for a statement and answer it; 403, and nothing charged, if budget or quota do not bear it."""
+    desk, holder = desk_of(request), holder_of(request)
+    found = await desk.gathering.ask(Ask(body.sql, holder.name, body.cost, _checked(key)))
+    return _answered(found.as_json())
+
+
+@router.post(
+    "/batches",
+    response_model=None,
+    responses={200: {"model": AnswersBody}, **problems(400, 401, 403, 409, 413, 429, 503)},
+)
+async def batch(request: Request, body: BatchBody, key: Key = None) -> Response:
+    """Answer all statements or none, each at its cost or all within a budget."""
+    desk, holder = desk_of(request), holder_of(request)
+    statements = [one.sql for one in body.statements]
+    found = await desk.ask(Custodian.ask_batch, statements, analyst=holder.name, key=_checked(key), **body.costs)
+    return _answered({"answers": [one.as_json() for one in found]})
+
+
+def _checked(key: str | None) -> str | None:
+    if key is not None and not re.fullmatch(_KEY, key):
+        raise Problem(400, "request", "an Idempotency-Key has 1 to 200 printable ASCII characters and no blanks")
+    return key
+
+
+def _answered(document: dict[str, Any]) -> Response:
+    return Response(fixed_width_json(document), media_type="application/json")

@@ -1,0 +1,241 @@
+"""What requests hold, and what responses look like in the OpenAPI document.
+
+Requests are strict: what is not asked for is an error, booleans are no numbers, and an amount is a decimal string or a
+finite number, which stands for its shortest decimal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+__all__ = [
+    "AnswerBody",
+    "AnswersBody",
+    "AskBody",
+    "BatchBody",
+    "BudgetBody",
+    "DomainBody",
+    "GraphBody",
+    "LedgerBody",
+    "MapBody",
+    "ProblemBody",
+    "QuoteBody",
+    "StateBody",
+    "fixed_width_json",
+]
+
+_DECIMAL = r"^[0-9]{1,30}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,4})?$"
+_PARAMETERS = ("epsilon", "rho", "mu")
+_WIDTH = 26
+"""Characters of any number in an answer: as many as the longest float has, and whole numbers of 26 digits."""
+
+
+def _amount(written: object) -> object:
+    if isinstance(written, str) and len(written) <= 100 and re.fullmatch(_DECIMAL, written, re.ASCII):
+        return written
+    if isinstance(written, (int, float)) and not isinstance(written, bool) and math.isfinite(written) and written > 0:
+        return written
+    raise ValueError('an amount is a decimal above 0, a string such as "0.1" or a number')
+
+
+# As "anything that the validator takes", so that leaving it out is one thing and null, which it does not take, another.
+Amount = Annotated[
+    Any,
+    BeforeValidator(_amount),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": _DECIMAL, "maxLength": 100},
+                {"type": "number", "exclusiveMinimum": 0},
+            ],
+            "examples": ["0.1"],
+        }
+    ),
+]
+Sql = Annotated[str, Field(min_length=1, examples=["SELECT COUNT(*) FROM census WHERE gender = 'F'"])]
+
+
+def _absent() -> Any:
+    """A field that may be left out, of which the document says no more than that it is not required."""
+    return Field(default=None, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class _Priced(_Strict):
+    epsilon: Amount = _absent()
+    rho: Amount = _absent()
+    mu: Amount = _absent()
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """The amount that is given, by its parameter."""
+        return {name: amount for name in _PARAMETERS if (amount := getattr(self, name)) is not None}
+
+
+class AskBody(_Priced):
+    """A statement and what it may cost, in the parameter of the dataset's measure."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [name]} for name in _PARAMETERS]})
+
+    sql: Sql
+
+    @model_validator(mode="after")
+    def _one_cost(self) -> AskBody:
+        if len(self.cost) != 1:
+            raise ValueError("give one of epsilon, rho and mu: the parameter of the dataset's measure")
+        return self
+
+
+class StatementBody(_Priced):
+    """A statement of a batch, with its cost unless the batch has a budget."""
+
+    sql: Sql
+
+    @model_validator(mode="after")
+    def _at_most_one_cost(self) -> StatementBody:
+        if len(self.cost) > 1:
+            raise ValueError("give one of epsilon, rho and mu: the parameter of the dataset's measure")
+        return self
+
+
+class BatchBody(_Strict):
+    """Statements that are answered together, or none of them."""
+
+    statements: Annotated[list[StatementBody], Field(min_length=1, max_length=10_000)]
+    budget: Amount = _absent()
+    strategy: Literal["independent"] = "independent"
+    estimate: Literal[False] = False
+
+    @model_validator(mode="after")
+    def _costs_or_budget(self) -> BatchBody:
+        priced = {name for one in self.statements for name in one.cost}
+        if self.budget is not None:
+            if priced:
+                raise ValueError("a batch has either a budget or a cost for each statement")
+        elif len(priced) != 1 or any(not one.cost for one in self.statements):
+            raise ValueError("give each statement a cost, all in the same parameter, or the batch a budget")
+        return self
+
+    @property
+    def costs(self) -> dict[str, Any]:
+        """The budget, or the cost of each statement by its parameter."""
+        if self.budget is not None:
+            return {"budget": self.budget}
+        (name,) = self.statements[0].cost
+        return {name: [one.cost[name] for one in self.statements]}
+
+
+class QuoteBody(_Told):
+    """What asking would mean; amounts are in the measure's parameter."""
+
+    cost: float
+    adds: float
+    remaining: float
+    fits: bool
+    expected_error: float | None
+
+
+class AnswerBody(_Told):
+    """An answer: ``value``, or ``groups`` with GROUP BY, each with its 95 % interval."""
+
+    charge: int | None
+    cost: float
+    expected_error: float | None
+    cached: bool
+
+
+class AnswersBody(BaseModel):
+    """The answers of a batch, in the order of its statements."""
+
+    answers: list[AnswerBody]
+
+
+class BudgetBody(_Told):
+    """What was spent of the dataset's budget, and by analysts of their quotas."""
+
+    measure: str
+    budget: float
+    spent: float
+    sequential: float
+    charges: int
+    analysts: dict[str, Any]
+
+
+class DomainBody(_Told):
+    """The domain as a domain file has it."""
+
+    name: str
+    attributes: dict[str, Any]
+
+
+class LedgerBody(_Told):
+    """Charges, in order; ``next`` is the ``after`` of the rest, null if there is none."""
+
+    charges: list[dict[str, Any]]
+    next: int | None
+
+
+class GraphBody(_Told):
+    """Charges as nodes, overlaps as edges, and the maximum overlap."""
+
+    nodes: list[dict[str, Any]]
+    edges: list[list[int]]
+    maximum: dict[str, Any]
+
+
+class MapBody(_Told):
+    """The most that was spent on any row of each cell."""
+
+    x: str
+    y: str
+    cells: list[list[float]]
+
+
+class StateBody(BaseModel):
+    """Whether the service is there."""
+
+    status: str
+
+
+class ProblemBody(_Told):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def fixed_width_json(document: object) -> bytes:
+    """JSON in which every number, and null, takes the same room: its length tells nothing of the numbers.
+
+    >>> len(fixed_width_json({"value": 7})) == len(fixed_width_json({"value": -123456.75}))
+    True
+    """
+    return _fixed(document).encode()
+
+
+def _fixed(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(str(key))}: {_fixed(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(_fixed(one) for one in value) + "]"
+    written = json.dumps(value, allow_nan=False)
+    return written if isinstance(value, (str, bool)) else written.rjust(_WIDTH)

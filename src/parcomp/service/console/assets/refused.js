@@ -1,0 +1,60 @@
+// Refused: which limit binds, what is left on these rows, the largest cost that fits, and where there is more.
+
+import * as api from "./api.js";
+import { roundDown } from "./ask.js";
+import { amount, h, notice, num, sqlText, table } from "./dom.js";
+import * as route from "./route.js";
+import { kindOf, questionOf, sqlOf } from "./sqltext.js";
+
+const MOST = 10;
+
+export async function render({ session, domain, parameters, signal }) {
+  const { parameter, symbol } = session;
+  const body = { sql: parameters.sql ?? "", [parameter]: parameters[parameter] ?? "" };
+  const quote = await api.post("/console/quotes", body, { signal });
+  if (quote.fits) {
+    return [h("h1", {}, "It fits"), h("p", { class: "question" }, sqlText(body.sql)), notice("good", `At ${symbol} ${body[parameter]} this can be asked.`), h("p", {}, h("a", { class: "button primary", href: route.address("ask", body) }, "Go to the question"))];
+  }
+  const best = roundDown(quote.remaining);
+  const limits = Object.entries(quote.left ?? {}).sort((one, other) => one[1] - other[1]);
+  const called = (limit) => (limit === "budget" ? "The dataset’s budget" : limit === `quota of ${session.name}` ? "Your quota" : limit);
+  const elsewhere = h("div", { class: "listed" });
+  regions(session, domain, body, quote, signal).then((found) => {
+    if (!found.length) return;
+    elsewhere.replaceChildren(h("h2", {}, "Where more is left"), h("p", { class: "muted" }, "The same question on fewer rows. This follows from what was asked before, never from the data."), table([
+      ["Only rows with", (one) => h("a", { href: route.address("ask", { sql: one.sql, [parameter]: body[parameter] }) }, `${one.attribute} = ${one.value}`)],
+      ["Left there", (one) => amount(one.remaining, symbol), { number: true }],
+      ...(found.some((one) => one.fits) ? [[`Fits at ${symbol} ${body[parameter]}`, (one) => (one.fits ? "yes" : "no")]] : []),
+    ], found, { caption: "Regions with more budget left" }));
+  }).catch(() => {});
+  return [
+    h("h1", {}, "Refused"),
+    notice("warn", "Nothing was charged, and nothing was read from the data."),
+    h("p", { class: "question" }, sqlText(body.sql)),
+    h("section", { class: "card" },
+      h("p", { class: "big" }, `${called(quote.limit)} binds`),
+      h("p", {}, `You asked for ${symbol} ${body[parameter]}; on these rows ${amount(quote.remaining, symbol)} is left.`),
+      table([
+        ["Limit", ([limit]) => called(limit)],
+        ["Leaves on these rows", ([, value]) => amount(value, symbol), { number: true }],
+      ], limits, { caption: "What each limit leaves" }),
+      quote.remaining > 0
+        ? h("p", { class: "row actions" }, h("a", { class: "button primary", href: route.address("ask", { sql: body.sql, [parameter]: best }) }, `Ask for ${symbol} ${best} instead`), quote.best_error ? h("span", { class: "muted" }, `expected error ± ${num(Number(quote.best_error.toPrecision(2)))}`) : null)
+        : h("p", {}, "Nothing is left on these rows. Ask about others."),
+      h("p", {}, h("a", { href: route.address("ask", body) }, "Back to the question"))),
+    elsewhere,
+  ];
+}
+
+/** Quotes of the same question on the rows with one value more: what they say follows from the ledger alone. */
+async function regions(session, domain, body, quote, signal) {
+  const question = questionOf(domain, quote.statement, body.sql, quote.keys);
+  const tried = [];
+  for (const [attribute, one] of Object.entries(domain.attributes)) {
+    if (kindOf(one) !== "values" || question.where[attribute] || one.values.length > MOST) continue;
+    for (const value of one.values) tried.push({ attribute, value, sql: sqlOf(domain, session.table, { ...question, where: { ...question.where, [attribute]: { values: [value], nothing: false } } }) });
+  }
+  const found = [];
+  for (const one of tried.slice(0, 2 * MOST)) found.push({ ...one, ...(await api.post("/console/quotes", { sql: one.sql, [session.parameter]: body[session.parameter] }, { signal, quiet: true })) });
+  return found.filter((one) => one.remaining > quote.remaining).sort((one, other) => other.remaining - one.remaining).slice(0, MOST);
+}

@@ -1,0 +1,299 @@
+"""What custodians see and do beside the API: spending over time, charges in SQL, regions, keys and audits."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from parcomp.custodian import Access, Custodian, budget_map, charge_graph
+from parcomp.custodian.accountant import Expense
+from parcomp.errors import ArgumentError
+from parcomp.ledger import AccessKey, Charge, MarkFile, Role, audit_charges, open_marked_ledger, utc_now
+from parcomp.model import Query as Region
+from parcomp.model import read_predicate
+from parcomp.service.console.wording import sql_of
+from parcomp.service.guard import CustodianRoute, LookingRoute, desk_of, holder_of
+from parcomp.service.problems import Problem
+from parcomp.service.watch import Metrics
+
+__all__ = ["custodians", "router"]
+
+router = APIRouter(prefix="/console", route_class=LookingRoute, include_in_schema=False)
+custodians = APIRouter(prefix="/console", route_class=CustodianRoute, include_in_schema=False)
+
+_POINTS = 400
+"""Points of the line of spending: as many as a screen can tell apart."""
+
+_MOST_LISTED = 1_000
+_MOST_MAPS = 8
+_SMALL_BANDS = 20
+_Text = Annotated[str, Query(max_length=200)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class RegionBody(_Strict):
+    """Values of some attributes, as in a workload file."""
+
+    where: dict[str, Any]
+
+
+class KeyBody(_Strict):
+    """A key to make."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    role: Annotated[str, Field(pattern="^(analyst|custodian)$")]
+
+
+class RevokedBody(_Strict):
+    """Keys to revoke: all in a name, or all but the latest."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    older: bool = False
+
+
+@router.get("/charges")
+async def charges(
+    request: Request,
+    analyst: _Text = "",
+    text: _Text = "",
+    before: Annotated[int, Query(ge=0, le=2**53)] = 2**53,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LISTED)] = 50,
+) -> Response:
+    """Charges in SQL, the latest first; an analyst's own, a custodian sees all."""
+    return JSONResponse(await desk_of(request).view(_charges, holder_of(request), analyst, text, before, limit))
+
+
+@router.get("/charges/{number}")
+async def charge(request: Request, number: int) -> Response:
+    """One charge, with its place in the chain."""
+    return JSONResponse(await desk_of(request).view(_charge, holder_of(request), number))
+
+
+@custodians.get("/overview")
+async def overview(request: Request) -> Response:
+    """Spending over time, who has asked how often, and the head of the ledger."""
+    metrics: Metrics = request.app.state.metrics
+    found = await desk_of(request).view(_overview)
+    return JSONResponse({**found, "refusals": metrics.counted("refused")})
+
+
+@custodians.get("/maps")
+async def maps(
+    request: Request,
+    x: Annotated[str, Query(min_length=1, max_length=1000)],
+    y: Annotated[str, Query(min_length=1, max_length=1000)],
+    z: Annotated[str, Query(min_length=1, max_length=1000)],
+) -> Response:
+    """The budget map of two attributes, once for each value of a third."""
+    return JSONResponse(await desk_of(request).view(_maps, x, y, z))
+
+
+@custodians.post("/region")
+async def region(request: Request, body: RegionBody) -> Response:
+    """What was spent on rows with given values, by which charges, and what is left there."""
+    return JSONResponse(await desk_of(request).view(_region, body.where))
+
+
+@custodians.get("/keys")
+async def keys(request: Request) -> Response:
+    """The keys, without what would let anyone in."""
+    return JSONResponse({"keys": await desk_of(request).view(_keys)})
+
+
+@custodians.post("/keys")
+async def add_key(request: Request, body: KeyBody) -> Response:
+    """Make a key; it is told here and nowhere else."""
+    return JSONResponse(await desk_of(request).view(_add_key, body.name, body.role))
+
+
+@custodians.post("/keys/revoked")
+async def revoke_keys(request: Request, body: RevokedBody) -> Response:
+    """Revoke the keys in a name."""
+    return JSONResponse({"revoked": await desk_of(request).view(_revoke_keys, body.name, body.older)})
+
+
+@custodians.post("/audits")
+async def audit(request: Request) -> Response:
+    """Recompute the chain of charges and their loss, by an independent pass."""
+    return JSONResponse(await desk_of(request).view(_audit))
+
+
+def _visible(custodian: Custodian, holder: AccessKey) -> list[Charge]:
+    return [
+        one
+        for one in custodian.charges()
+        if not one.is_load and (holder.role == Role.CUSTODIAN or one.analyst == holder.name)
+    ]
+
+
+def _charges(
+    custodian: Custodian, holder: AccessKey, analyst: str, text: str, before: int, limit: int
+) -> dict[str, Any]:
+    chosen = [one for one in reversed(_visible(custodian, holder)) if not analyst or one.analyst == analyst]
+    if text:
+        sought = text.casefold()
+        chosen = [one for one in chosen if sought in _sql(custodian, one).casefold()]
+    earlier = [one for one in chosen if one.number < before]
+    found = [_listed(custodian, one, _sql(custodian, one)) for one in earlier[:limit]]
+    return {"charges": found, "total": len(chosen), "before": found[-1]["number"] if len(earlier) > limit else 0}
+
+
+def _listed(custodian: Custodian, charge: Charge, sql: str) -> dict[str, Any]:
+    up, rows = custodian.settings.measure.parameter_up, custodian.settings.rows_per_person
+    return {
+        "number": charge.number,
+        "time": charge.time,
+        "analyst": charge.analyst,
+        "sql": sql,
+        "cost": up(charge.units),
+        "spent": up(custodian.settings.measure.group(charge.upper, rows)),
+        "batch": charge.batch,
+    }
+
+
+def _charge(custodian: Custodian, holder: AccessKey, number: int) -> dict[str, Any]:
+    settings, everything = custodian.settings, custodian.charges()
+    visible = {one.number: one for one in _visible(custodian, holder)}
+    one = visible.get(number)
+    if one is None:
+        raise Problem(404, "missing", "there is no charge of this number that this key may see")
+    measure, rows = settings.measure, settings.rows_per_person
+    former = next((each.upper for each in reversed(everything[: number - 1]) if each.number < number), 0)
+    adds = measure.growth_up(measure.group(former, rows), measure.group(max(one.upper, former), rows))
+    return {
+        **_listed(custodian, one, _sql(custodian, one)),
+        "adds": adds,
+        "statement": one.statement,
+        "where": one.where,
+        # As texts: not every number of a ledger is one that JavaScript holds exactly.
+        "units": str(one.units),
+        "upper": str(one.upper),
+        "previous": one.previous,
+        "digest": one.digest,
+    }
+
+
+def _sql(custodian: Custodian, charge: Charge) -> str:
+    try:
+        return sql_of(custodian.settings.domain, charge.statement)
+    except (KeyError, TypeError, ValueError):
+        # Asked under an earlier domain, or damaged: it is shown as it stands.
+        return charge.statement
+
+
+def _overview(custodian: Custodian) -> dict[str, Any]:
+    settings = custodian.settings
+    measure, rows = settings.measure, settings.rows_per_person
+    made = [one for one in custodian.charges() if not one.is_load]
+    today = utc_now()[:10]
+    step = max(len(made) // _POINTS, 1)
+    points, sequential = [], 0
+    for place, one in enumerate(made, 1):
+        sequential += one.units
+        if place % step == 0 or place == len(made):
+            points.append(
+                {
+                    "time": one.time,
+                    "number": one.number,
+                    "charges": place,
+                    "spent": measure.parameter_up(measure.group(one.upper, rows)),
+                    "sequential": measure.parameter_up(measure.group(sequential, rows)),
+                }
+            )
+    counted: dict[str, int] = {}
+    for one in made:
+        counted[one.analyst] = counted.get(one.analyst, 0) + 1
+    return {
+        "points": points,
+        "today": sum(one.time.startswith(today) for one in made),
+        "charged": counted,
+        "head": made[-1].digest if made else settings.binding.digest,
+        "number": made[-1].number if made else 0,
+    }
+
+
+def _maps(custodian: Custodian, x: str, y: str, z: str) -> dict[str, Any]:
+    settings = custodian.settings
+    attribute = settings.domain.attributes.get(z)
+    if attribute is None or z in (x, y) or attribute.size > _MOST_MAPS:
+        raise ArgumentError(f"small maps are by a third attribute of at most {_MOST_MAPS} values")
+    values = [attribute.value(code) for code in range(attribute.size)]
+    drawn = (budget_map(settings, _within(custodian, {z: [value]}), x, y, _SMALL_BANDS) for value in values)
+    return {
+        "z": z,
+        "maps": [{"value": value, **one.as_json(settings)} for value, one in zip(values, drawn, strict=True)],
+    }
+
+
+def _within(custodian: Custodian, where: dict[str, Any]) -> list[tuple[Charge, Expense]]:
+    """The charges that cover rows with given values, restricted to these rows."""
+    domain = custodian.settings.domain
+    terms = [(domain.index(name), read_predicate(domain.attributes[name], one)) for name, one in where.items()]
+    rows = Region(domain, tuple(sorted(terms, key=lambda term: term[0])))
+    met = ((one, replace(expense, query=expense.query & rows)) for one, expense in custodian.spending())
+    return [(one, expense) for one, expense in met if not expense.query.is_contradiction]
+
+
+def _region(custodian: Custodian, where: dict[str, Any]) -> dict[str, Any]:
+    settings = custodian.settings
+    within = _within(custodian, where)
+    graph = charge_graph(settings, within, 1)
+    shown = graph.as_json(settings)["maximum"]
+    members = set(graph.members)
+    listed = [{**_listed(custodian, one, _sql(custodian, one)), "maximum": one.number in members} for one, _ in within]
+    listed.sort(key=lambda one: (not one["maximum"], -one["number"]))
+    left = settings.measure.affordable_down(max(settings.row_budget - graph.upper, 0))
+    return {"charges": listed[:100], "total": len(listed), "maximum": shown, "left": left}
+
+
+def _keys(custodian: Custodian) -> list[dict[str, Any]]:
+    with Access(custodian.settings) as access:
+        known = access.keys()
+    return [
+        {"number": one.number, "name": one.name, "role": str(one.role), "added": one.added, "revoked": one.revoked}
+        for one in known
+    ]
+
+
+def _add_key(custodian: Custodian, name: str, role: str) -> dict[str, str]:
+    with Access(custodian.settings) as access:
+        return access.add(name, role).as_json()
+
+
+def _revoke_keys(custodian: Custodian, name: str, older: bool) -> list[int]:
+    with Access(custodian.settings) as access:
+        return [one.number for one in access.revoke(name, older=older)]
+
+
+def _audit(custodian: Custodian) -> dict[str, Any]:
+    settings, began = custodian.settings, time.monotonic()
+    measure = settings.measure
+    mark = None if settings.mark is None else MarkFile(settings.mark)
+    with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as opened:
+        if mark is not None:
+            mark.check(opened)
+        found = audit_charges(opened.charges(), opened.binding, settings.domain, ties=opened.ties())
+    return {
+        "ok": found.ok,
+        "charges": found.charges,
+        "loads": found.loads,
+        "head": found.head,
+        "loss": measure.parameter_up(found.loss),
+        "lower": measure.parameter_down(found.lower),
+        "sequential": measure.parameter_up(found.sequential),
+        "budget": measure.parameter_down(found.budget),
+        "checked": found.checked,
+        "problems": list(found.problems)[:100],
+        "time": utc_now(),
+        "seconds": round(time.monotonic() - began, 3),
+    }

@@ -1,0 +1,200 @@
+"""What stands before every route of the API: key, role, rate, size, deadline, and when an answer may be sent.
+
+All of it is looked at after the route is found and before the body is read: a path that is not there is 404 for
+everybody, and without a key nothing of a request is parsed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from fastapi.routing import APIRoute
+from limits import RateLimitItemPerMinute, RateLimitItemPerSecond
+from limits.storage import MemoryStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from parcomp.ledger import AccessKey, Role
+from parcomp.service.desk import Desk
+from parcomp.service.problems import Problem, problem_of, problem_response
+from parcomp.service.session import presented_key
+
+__all__ = [
+    "AskingRoute",
+    "CustodianRoute",
+    "Limits",
+    "LookingRoute",
+    "check_json",
+    "desk_of",
+    "holder_of",
+    "read_body",
+]
+
+_GUESSES_A_MINUTE = 100
+"""Wrong keys from one address in a minute before it is told to wait."""
+
+
+class Limits:
+    """How often a key and an address may come, in one worker."""
+
+    def __init__(self, rate: int) -> None:
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._rate = RateLimitItemPerSecond(rate)
+        self._guesses = RateLimitItemPerMinute(_GUESSES_A_MINUTE)
+
+    def check_rate(self, holder: AccessKey) -> None:
+        """Raise if the key came too often."""
+        if not self._limiter.hit(self._rate, "key", holder.digest):
+            raise Problem(
+                429, "rate", f"at most {self._rate.amount} requests a second are taken with one key",
+                headers={"Retry-After": "1"},
+            )  # fmt: skip
+
+    def wrong_key(self, address: str) -> Problem:
+        """What whoever presents a wrong key is told: after many of them to wait."""
+        if self._limiter.hit(self._guesses, "guess", address):
+            return _unauthorized("the key is not known, or was revoked")
+        return Problem(
+            429, "rate", "too many wrong keys came from this address; wait a minute", headers={"Retry-After": "60"}
+        )
+
+
+def desk_of(request: Request) -> Desk:
+    """What the requests of this worker share."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def holder_of(request: Request) -> AccessKey:
+    """Whose request it is."""
+    holder: AccessKey = request.state.holder
+    return holder
+
+
+class LookingRoute(APIRoute):
+    """A route for every key."""
+
+    delayed: ClassVar[bool] = False
+    """Whether responses wait for ``answer_delay``."""
+
+    def admit(self, desk: Desk, holder: AccessKey) -> None:
+        """Raise if the route is not for this key."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, behind the guard."""
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            began, desk = time.monotonic(), desk_of(request)
+            try:
+                async with asyncio.timeout(desk.settings.serving.deadline_seconds):
+                    await self._pass(request, desk)
+                    response = await inner(request)
+            except Exception as error:  # every error of a request ends here, as a problem
+                problem = problem_of(error)
+                if problem.status == 500:
+                    raise
+                request.state.problem = problem.kind
+                response = problem_response(problem)
+            delay = desk.settings.serving.delay_seconds
+            if self.delayed and delay:
+                now = time.monotonic()
+                due = now + _until_a_multiple(delay, now - began)
+                # A loop may wake up a little early.
+                while (left := due - time.monotonic()) > 0:
+                    await asyncio.sleep(left)
+            return response
+
+        return handle
+
+    async def _pass(self, request: Request, desk: Desk) -> None:
+        limits: Limits = request.app.state.limits
+        key = presented_key(request)
+        if key is None:
+            raise _unauthorized("send a key: Authorization: Bearer KEY")
+        holder = await desk.find(key)
+        if holder is None:
+            raise limits.wrong_key(request.client.host if request.client else "")
+        request.state.holder = holder
+        request.state.name = holder.name
+        limits.check_rate(holder)
+        self.admit(desk, holder)
+        known = {parameter.alias for parameter in self.dependant.query_params}
+        if set(request.query_params) - known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise Problem(
+                400, "request", f"the query string has a parameter that this path does not take; it takes: {listed}"
+            )
+        await read_body(request, desk.settings.serving.body_bytes)
+        if request.method == "POST":
+            check_json(request)
+
+
+class AskingRoute(LookingRoute):
+    """A route for whoever may ask: analysts, and custodians whom the settings declare as one."""
+
+    delayed = True
+
+    def admit(self, desk: Desk, holder: AccessKey) -> None:
+        """Raise if the key is of nobody whom the settings declare as an analyst."""
+        quotas = desk.settings.quotas
+        if holder.role == Role.CUSTODIAN and holder.name not in quotas:
+            raise Problem(
+                403,
+                "role",
+                "a custodian's key asks nothing, unless the settings declare an analyst of its name; use an "
+                "analyst's key",
+            )
+        if quotas and holder.name not in quotas:
+            raise Problem(403, "role", "the settings declare no analyst of this key's name")
+
+
+class CustodianRoute(LookingRoute):
+    """A route for custodians."""
+
+    def admit(self, desk: Desk, holder: AccessKey) -> None:  # noqa: ARG002  the role alone decides
+        """Raise if the key is an analyst's."""
+        if holder.role != Role.CUSTODIAN:
+            raise Problem(403, "role", "this is for custodians; use a custodian's key")
+
+
+def _unauthorized(detail: str) -> Problem:
+    return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="parcomp"'})
+
+
+def check_json(request: Request) -> None:
+    """Raise unless the body is said to be JSON: nothing that a form of another site can send is taken."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(400, "body", "the body is JSON; send Content-Type: application/json")
+
+
+async def read_body(request: Request, most: int) -> None:
+    """Read the body, if it is not too large, for the handler to find."""
+    stated = request.headers.get("content-length", "0")
+    too_large = Problem(413, "size", f"a body has at most {most:,} bytes")
+    if stated.isdecimal() and int(stated[:20]) > most:
+        raise too_large
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise too_large
+    except ClientDisconnect:
+        raise Problem(400, "request", "the request ended before its body did") from None
+    request._body = bytes(body)
+
+
+def _until_a_multiple(delay: float, elapsed: float) -> float:
+    """How long until the next multiple of the delay, of which the first one is not zero.
+
+    >>> round(_until_a_multiple(0.5, 0.2), 3), round(_until_a_multiple(0.5, 0.6), 3)
+    (0.3, 0.4)
+    """
+    return max(math.ceil(elapsed / delay), 1) * delay - elapsed

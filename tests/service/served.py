@@ -1,0 +1,90 @@
+"""A service on a port of this machine, in a thread of the test, and keys to it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from parcomp.custodian import Access, Settings
+from parcomp.service import create_app
+from parcomp.service.process import SERVER_OPTIONS
+from tests.custodians import write_custodian
+
+WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"
+MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
+EVERYONE = "SELECT COUNT(*) FROM people"
+
+
+@dataclass
+class Served:
+    """A running service: its address, its settings file, and keys by name."""
+
+    url: str
+    path: Path
+    keys: dict[str, str] = field(default_factory=dict)
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60))
+
+    def call(
+        self, method: str, path: str, who: str | None = "anna", headers: Mapping[str, str] | None = None, **sent: Any
+    ) -> httpx.Response:
+        """Send a request with the key of a name, or without one."""
+        signed = {} if who is None else {"Authorization": f"Bearer {self.keys.get(who, who)}"}
+        return self.http.request(method, self.url + path, headers={**signed, **(headers or {})}, **sent)
+
+    def get(self, path: str, who: str | None = "anna", **sent: Any) -> httpx.Response:
+        return self.call("GET", path, who, **sent)
+
+    def ask(self, sql: str, epsilon: Any = "0.1", who: str | None = "anna", key: str | None = None) -> httpx.Response:
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self.call("POST", "/v1/answers", who, headers, json={"sql": sql, "epsilon": epsilon})
+
+    def charges(self) -> list[dict[str, Any]]:
+        return self.get("/v1/ledger", "boss").json()["charges"]
+
+
+def add_keys(path: Path, **roles: str) -> dict[str, str]:
+    """Keys for names, each with its role."""
+    with Access(Settings.load(path)) as access:
+        return {name: access.add(name, role).key for name, role in roles.items()}
+
+
+@contextmanager
+def serving(path: Path, **roles: str) -> Iterator[Served]:
+    """The service of a settings file while the context lasts."""
+    keys = add_keys(path, **roles)
+    config = uvicorn.Config(create_app(path), port=0, **SERVER_OPTIONS)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        served = Served(f"http://127.0.0.1:{port}", path, keys)
+        with served.http:
+            yield served
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def people(directory: Path, service: str = "", **settings: Any) -> Iterator[Served]:
+    """A service on the people of :mod:`tests.custodians`: analysts anna and ben, custodian boss."""
+    settings.setdefault("quotas", {"anna": "0.5", "ben": "0.8"})
+    path = write_custodian(directory, **settings)
+    if service:
+        with path.open("a") as file:
+            file.write(f"\n[service]\n{service}\n")
+    with serving(path, anna="analyst", ben="analyst", boss="custodian") as served:
+        yield served

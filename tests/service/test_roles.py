@@ -1,0 +1,118 @@
+"""Who may do what: every role at every endpoint, keys that are wrong, revoked or many, and limits on all of them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from parcomp.custodian import Access, Settings
+from tests.service.served import EVERYONE, MEN, WOMEN, Served, add_keys, people
+
+BODY = {"sql": WOMEN, "epsilon": "0.01"}
+BATCH = {"statements": [BODY]}
+ENDPOINTS = {
+    ("POST", "/v1/quotes"): BODY,
+    ("POST", "/v1/answers"): BODY,
+    ("POST", "/v1/batches"): BATCH,
+    ("GET", "/v1/domain"): None,
+    ("GET", "/v1/budget"): None,
+    ("GET", "/v1/ledger"): None,
+    ("GET", "/v1/graph"): None,
+    ("GET", "/v1/budget/map?x=sex&y=age"): None,
+}
+ASKING = {"/v1/quotes", "/v1/answers", "/v1/batches"}
+
+
+def expected(who: str, path: str) -> int:
+    """The status that the contract gives each role: anna an analyst, boss a custodian, dual both."""
+    if who in ("nobody", "stranger", "former"):
+        return 401
+    if path in ASKING:
+        return 403 if who == "boss" else 200
+    return 403 if path.startswith("/v1/budget/map") and who == "anna" else 200
+
+
+@pytest.fixture(scope="module")
+def roles(tmp_path_factory):
+    with people(tmp_path_factory.mktemp("roles"), quotas={"anna": "0.5", "ben": "0.5", "dual": "0.5"}) as served:
+        served.keys |= add_keys(served.path, dual="custodian", former="custodian")
+        served.keys["stranger"] = "pc_" + "A" * 43
+        with Access(Settings.load(served.path)) as access:
+            access.revoke("former")
+        yield served
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "former", "anna", "boss", "dual"])
+@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
+def test_role_by_endpoint(roles: Served, who, method, path):
+    response = roles.call(method, path, None if who == "nobody" else who, json=ENDPOINTS[method, path])
+    assert response.status_code == expected(who, path), response.text
+    if response.status_code == 401:
+        assert response.headers["www-authenticate"].startswith("Bearer")
+    if response.status_code == 403:
+        assert response.json()["type"].endswith("role")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Basic YTpi", "Bearer a b", "Bearer \xff"])
+def test_odd_authorizations_are_401(shared: Served, header):
+    response = shared.http.get(f"{shared.url}/v1/domain", headers={"Authorization": header.encode("latin-1")})
+    assert response.status_code == 401
+
+
+def test_the_role_is_looked_at_before_the_body(shared: Served):
+    """Whoever may not ask learns nothing of what is wrong with the body."""
+    for who, status in ((None, 401), ("boss", 403)):
+        assert shared.call("POST", "/v1/answers", who, content=b"{").status_code == status
+
+
+def test_analysts_see_their_own_charges_only(served: Served):
+    served.ask(WOMEN)
+    served.ask(MEN, who="ben")
+    assert [one["analyst"] for one in served.get("/v1/ledger", "anna").json()["charges"]] == ["anna"]
+    assert [one["analyst"] for one in served.get("/v1/graph", "ben").json()["nodes"]] == ["ben"]
+    assert [one["analyst"] for one in served.get("/v1/ledger", "boss").json()["charges"]] == ["anna", "ben"]
+
+
+def test_quotas_belong_to_the_keys_analyst(served: Served):
+    """Whatever key of the analyst is used."""
+    served.keys["second"] = add_keys(served.path, anna="analyst")["anna"]
+    assert served.ask(EVERYONE, "0.4").status_code == 200
+    refused = served.ask("SELECT COUNT(*) FROM people WHERE age < 9", "0.2", who="second")
+    assert refused.status_code == 403
+    assert refused.json()["remaining"] == pytest.approx(0.1)
+
+
+def test_without_declared_analysts_every_analyst_asks_and_no_custodian(tmp_path):
+    with people(tmp_path / "open", quotas={}) as served:
+        assert served.ask(WOMEN).status_code == 200
+        refused = served.ask(WOMEN, who="boss")
+        assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (403, "role")
+
+
+def test_a_revoked_key_stops_within_a_second(served: Served):
+    assert served.get("/v1/domain").status_code == 200
+    with Access(Settings.load(served.path)) as access:
+        access.revoke("anna")
+    time.sleep(1)
+    assert served.get("/v1/domain").status_code == 401
+    assert served.get("/v1/domain", "ben").status_code == 200
+
+
+def test_guessing_is_slowed_and_does_not_lock_out_who_has_a_key(served: Served):
+    statuses = [served.get("/v1/domain", f"pc_guess{number}").status_code for number in range(110)]
+    assert statuses[:100] == [401] * 100
+    assert statuses[-1] == 429
+    assert served.get("/v1/domain").status_code == 200
+    assert served.get("/v1/domain", None).status_code == 401
+
+
+def test_a_key_that_comes_too_often_is_told_to_wait(tmp_path):
+    with people(tmp_path / "limited", service="rate = 5") as served:
+        responses = [served.get("/v1/domain") for _ in range(20)]
+        assert responses[0].status_code == 200
+        last = responses[-1]
+        assert last.status_code == 429
+        assert int(last.headers["retry-after"]) >= 1
+        assert last.json()["type"].endswith("rate")
+        assert served.get("/v1/domain", "ben").status_code == 200
