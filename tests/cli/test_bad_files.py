@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +23,12 @@ def test_a_bad_file_is_refused_with_one_line(case: BadFile, tmp_path: Path, caps
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert captured.err.endswith("\n")
-    assert case.place(domain if case.bad == "domain" else workload) in captured.err
-    assert case.says in captured.err
+    message = json.loads(captured.err)["error"]["message"]
+    assert case.place(domain if case.bad == "domain" else workload) in message
+    assert case.says in message
+    # The same line, for people.
+    assert main(["overlap", "--domain", str(domain), str(workload)]) == 2
+    assert capsys.readouterr().err == f"parcomp: {message}\n"
 
 
 IN_A_PROCESS = {

@@ -37,7 +37,8 @@ def test_quote_and_ask_print_the_promised_keys(settings, capsys):
     """One object each, as the contract has it."""
     assert run("quote", settings, WOMEN, "--epsilon", "0.5", "--json") == 0
     (quote,) = printed(capsys)
-    assert list(quote) == ["cost", "adds", "remaining", "fits", "expected_error"]
+    assert list(quote)[:5] == ["cost", "adds", "remaining", "fits", "expected_error"]
+    assert (quote["limit"], quote["left"]) == ("budget", {"budget": 1})
     assert (quote["cost"], quote["adds"], quote["remaining"], quote["fits"]) == (0.5, 0.5, 1, True)
     assert run("ask", settings, WOMEN, "--epsilon", "0.5", "--json") == 0
     (answer,) = printed(capsys)
@@ -83,7 +84,7 @@ def test_bad_costs_exit_2_and_charge_nothing(settings, capsys, cost):
         "SELECT",
         "SELECT * FROM people",
         "SELECT COUNT(*) FROM people WHERE name = 'x'",
-        "SELECT COUNT(*) FROM people WHERE sex LIKE 'F%'",
+        "SELECT COUNT(*) FROM people WHERE age LIKE 'F%'",
         "SELECT COUNT(*) FROM people; DROP TABLE people",
         "SELECT COUNT(*) FROM people WHERE age = 'old'",
         "DELETE FROM people",
@@ -228,11 +229,18 @@ def test_bad_settings_name_file_line_and_field(settings, capsys, tmp_path, line,
     assert place in captured.err
 
 
-def test_a_source_that_is_not_there_is_found_before_anything_is_charged(settings, capsys, tmp_path):
-    """The table is opened first."""
-    (tmp_path / "people.csv").unlink()
+def test_a_coded_table_that_is_not_there_is_found_before_anything_is_charged(settings, capsys, tmp_path):
+    """It is opened first, and all that is needed to answer: the source is read when it is loaded."""
+    source = (tmp_path / "people.csv").rename(tmp_path / "elsewhere.csv")
+    (tmp_path / "custodian.codes").rename(tmp_path / "codes")
     assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 2
+    assert "run `parcomp load`" in capsys.readouterr().err
     assert charges(settings, capsys) == []
+    (tmp_path / "codes").rename(tmp_path / "custodian.codes")
+    assert run("ask", settings, WOMEN, "--epsilon", "0.1") == 0
+    assert run("load", settings) == 2
+    source.rename(tmp_path / "people.csv")
+    assert run("load", settings) == 0
 
 
 @pytest.fixture
@@ -244,6 +252,7 @@ def fresh(tmp_path):
 EVERY_USE = [
     ("quote", [WOMEN, "--epsilon", "0.1"]),
     ("ask", [WOMEN, "--epsilon", "0.1"]),
+    ("budget", []),
     ("ledger show", []),
     ("ledger verify", []),
 ]

@@ -67,3 +67,37 @@ def test_a_certificate_is_whole(paper, monkeypatch, capsys):
     (paper / "proof.json").write_text("x" * 100_000)
     assert main(["overlap", "six.jsonl", "--certificate", "proof.json", "--domain", "domain.json"]) == 0
     assert json.loads((paper / "proof.json").read_text())["upper"]
+
+
+def test_no_number_is_cut_off_on_a_narrow_terminal(tmp_path, capsys, monkeypatch):
+    """Into a pipe a table is as wide as it needs to be; on a terminal each column of figures has a table of its own."""
+    settings = write_custodian(tmp_path, budget="1000")
+    sql = "SELECT sex, COUNT(*) AS people, AVG(age) AS average_age, SUM(age) AS all_years FROM people GROUP BY sex"
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(["ask", sql, "-c", str(settings), "--epsilon", "200", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert main(["ask", sql, "-c", str(settings), "--epsilon", "200"]) == 0
+    printed = capsys.readouterr().out
+    for name, values in zip(answer["names"], answer["columns"], strict=True):
+        assert name in printed
+        assert all(f"{value:.6g}" in printed for value in values if isinstance(value, float | int))
+    assert "expected errors: people ± " in printed
+
+
+def test_a_quote_of_what_was_bought_has_the_error_of_what_is_handed_out(tmp_path, capsys):
+    settings = write_custodian(tmp_path, budget="10")
+    sql = "SELECT COUNT(*) FROM people"
+    assert main(["ask", sql, "-c", str(settings), "--epsilon", "5", "--json"]) == 0
+    bought = json.loads(capsys.readouterr().out)["expected_error"]
+    assert main(["quote", sql, "-c", str(settings), "--epsilon", "0.1", "--json"]) == 0
+    quote = json.loads(capsys.readouterr().out)
+    assert (quote["expected_error"], quote["cost"]) == (bought, 0)
+
+
+def test_a_refused_batch_advises_what_can_help(tmp_path, capsys):
+    settings = write_custodian(tmp_path, budget="0.3")
+    (tmp_path / "all.sql").write_text("SELECT COUNT(*) FROM people;\nSELECT SUM(age) FROM people;\n")
+    assert main(["batch", str(tmp_path / "all.sql"), "-c", str(settings), "--epsilon", "0.2"]) == 3
+    told = capsys.readouterr().err
+    assert "statement 2 of 2" in told
+    assert "spend less on each statement, or ask fewer at once" in told

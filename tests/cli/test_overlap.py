@@ -85,7 +85,7 @@ def test_an_interrupted_command_exits_130_with_a_line(tmp_path):
     with domain.open("w"):
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
-    assert (process.returncode, out, error) == (130, "", "parcomp: interrupted\n")
+    assert (process.returncode, out, error) == (130, "", "parcomp: interrupted; nothing was charged\n")
 
 
 @pytest.mark.parametrize(

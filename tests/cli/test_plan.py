@@ -113,4 +113,4 @@ def test_an_interrupted_plan_exits_130_with_a_line(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=80
     )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "parcomp: interrupted\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "parcomp: interrupted; nothing was charged\n")

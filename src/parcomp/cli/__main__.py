@@ -2,6 +2,6 @@
 
 import sys
 
-from parcomp.cli.app import main
+from parcomp.cli import main
 
 sys.exit(main())

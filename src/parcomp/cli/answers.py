@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import fmean
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from parcomp.cli.terminal import bar, new_console, number, plain_table
+from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.cli.words import statement_in_words
-from parcomp.costs import amount_text
-from parcomp.custodian import Answer, Balance, BatchQuote, Quote, Settings
+from parcomp.costs import short_down, short_up
+from parcomp.custodian import Answer, Balance, BatchQuote, Quote, Settings, interval_text
 from parcomp.ledger import Charge
 from parcomp.model import Statement
 from parcomp.privacy import guarantee_in_words
+from parcomp.tabular import label_text, number_text
 
 __all__ = ["print_answer", "print_answers", "print_balance", "print_charges", "print_quote", "print_quotes"]
 
 _BAR = 30
 """Characters of the longest bar."""
+
+_SHORT_BAR = 12
+"""The same beside several numbers."""
 
 _SHOWN = 40
 """How many groups or charges are listed before the rest is only counted."""
@@ -30,19 +37,37 @@ def print_quote(settings: Settings, quote: Quote) -> None:
     symbol = settings.measure.symbol
     if quote.cached:
         verdict = Text("free: it was bought before, at least as accurately", style="green")
+    elif quote.fits and not quote.limit:
+        verdict = Text("free: no row can satisfy this query", style="green")
     elif quote.fits:
-        verdict = Text("fits the budget", style="green")
+        verdict = Text("fits the budget and the quota" if len(quote.left) > 1 else "fits the budget", style="green")
     else:
         verdict = Text(f"does not fit: {quote.reason}", style="red")
     table.add_row("verdict", verdict)
-    table.add_row("cost", f"{symbol} = {number(quote.cost)}")
-    table.add_row("adds", f"{symbol} = {number(quote.adds)} to what the dataset has spent")
-    table.add_row("remaining", f"{symbol} = {number(quote.remaining)} on the rows of this query")
-    if quote.expected_error is None:
-        table.add_row("expected error", "depends on how many rows there are; it is told with the answer")
-    else:
+    table.add_row("cost", f"{symbol} = {short_up(quote.cost)}{_at_delta(quote, 'cost', short_up)}")
+    table.add_row("adds", f"{symbol} = {short_up(quote.adds)} to what the dataset has spent")
+    remaining = f"{symbol} = {short_down(quote.remaining)}{_at_delta(quote, 'remaining', short_down)}"
+    table.add_row("remaining", f"{remaining} on the rows of this query")
+    if len(quote.left) > 1:
+        for limit, left in quote.left.items():
+            table.add_row(Text(f"  by the {limit}"), f"{symbol} = {short_down(left)}")
+    if settings.rows_per_person > 1:
+        times = settings.measure.group(1, settings.rows_per_person)
+        table.add_row(
+            "", f"for one row; a person may have {settings.rows_per_person:,}, which cost {times:,} times that"
+        )
+    if len(quote.errors) > 1:
+        for name, error in quote.errors.items():
+            said = "depends on how many rows there are" if error is None else f"± {error:,.4g} on average"
+            table.add_row(Text(f"error of {name}"), said)
+    elif quote.expected_error is not None:
         table.add_row("expected error", f"± {quote.expected_error:,.4g} on average")
-    if quote.best_error is not None:
+    elif not quote.error_by_rows:
+        table.add_row("expected error", "depends on how many rows there are; it is told with the answer")
+    which = f" of {next(iter(quote.errors))}" if len(quote.errors) > 1 else ""
+    for rows, error in quote.error_by_rows.items():
+        table.add_row(Text(f"error{which} over {rows:,} rows"), f"± {error:,.4g} on average")
+    if quote.best_error is not None and quote.limit:
         table.add_row("best affordable", f"± {quote.best_error:,.4g} on average, for all that remains")
     new_console().print(table)
 
@@ -53,22 +78,31 @@ def print_quotes(settings: Settings, statements: Sequence[Statement], batch: Bat
     table = plain_table("statement", f">cost {symbol}", f">adds {symbol}", ">expected error", ">fits")
     for statement, quote in zip(statements, batch.quotes, strict=True):
         error = "–" if quote.expected_error is None else f"{quote.expected_error:,.4g}"
-        fits = "free" if quote.cached else "yes" if quote.fits else "no"
-        table.add_row(Text(statement_in_words(statement.text)), number(quote.cost), number(quote.adds), error, fits)
+        fits = "no" if not quote.fits else "yes" if quote.limit else "free"
+        table.add_row(Text(statement_in_words(statement.text)), short_up(quote.cost), short_up(quote.adds), error, fits)
     console.print(table)
-    verdict = "fits" if batch.fits else "does not fit: nothing would be charged"
-    console.print(f"together: adds {symbol} = {number(batch.adds)} to what the dataset has spent; {verdict}")
+    refused = next(((n, quote) for n, quote in enumerate(batch.quotes, 1) if not quote.fits), None)
+    verdict = "fits" if refused is None else f"statement {refused[0]:,} does not fit, so nothing would be charged"
+    console.print(f"together: adds {symbol} = {short_up(batch.adds)} to what the dataset has spent; {verdict}")
+    if refused is not None:
+        console.print(Text(f"statement {refused[0]:,}: {refused[1].reason}", style="red"))
 
 
 def print_answer(settings: Settings, answer: Answer) -> None:
     """Print one answer with its error, and what was paid for it."""
     console = new_console()
-    if answer.grouped:
-        console.print(_chart(answer))
+    if answer.caution:
+        console.print(Text(answer.caution, style="bold yellow"))
+    if answer.grouped or len(answer.measured) > 1:
+        _print_chart(console, answer)
     else:
-        low, high = answer.interval
-        console.print(Text(f"{number(answer.value)}", style="bold"), f"  95 % interval {number(low)} to {number(high)}")
-    console.print(f"expected error ± {answer.expected_error:,.4g}; {_payment(settings, answer)}")
+        [column] = answer.measured
+        [figure] = column.figures or ()
+        console.print(Text(number_text(figure.value), style="bold"), f"  95 % interval {interval_text(figure)}")
+    error = _error_in_words(answer)
+    console.print(f"{error}{_payment(settings, answer)}")
+    for note in answer.notes:
+        console.print(Text(note))
 
 
 def print_answers(settings: Settings, statements: Sequence[Statement], answers: Sequence[Answer]) -> None:
@@ -79,17 +113,33 @@ def print_answers(settings: Settings, statements: Sequence[Statement], answers: 
 
 
 def print_balance(settings: Settings, balance: Balance) -> None:
-    """Print what was spent, beside the budget and what sequential composition would have spent."""
-    console, chart = new_console(), plain_table("", "", "", names=True)
+    """Print what was spent, beside the budget and what sequential composition would have spent, and by whom."""
+    console, symbol = new_console(), settings.measure.symbol
+    chart = plain_table("", "", "", "", names=True)
     longest = max(balance.budget, balance.sequential)
-    for name, value, style in (
-        ("budget", balance.budget, "blue"),
-        ("spent", balance.loss, "green"),
-        ("sequential", balance.sequential, "red"),
+    for name, value, short, style in (
+        ("budget", balance.budget, short_down, "blue"),
+        ("spent", balance.spent, short_up, "green"),
+        ("remaining", balance.remaining, short_down, "cyan"),
+        ("sequential", balance.sequential, short_up, "red"),
     ):
-        chart.add_row(name, f"{settings.measure.symbol} = {number(value)}", bar(value, longest, _BAR, style))
+        epsilon = balance.epsilon.get(name)
+        also = "" if epsilon is None else f"ε = {short(epsilon)}"
+        chart.add_row(name, f"{symbol} = {short(value)}", also, bar(value, longest, _BAR, style))
     console.print(chart)
-    guarantee = guarantee_in_words(settings.measure.name, balance.loss, settings.neighbours, settings.rows_per_person)
+    if balance.analysts:
+        console.print()
+        console.print(_shares(settings, balance))
+        console.print()
+    implied = balance.epsilon.get("spent")
+    guarantee = guarantee_in_words(
+        settings.measure.name,
+        balance.spent,
+        settings.neighbours,
+        settings.rows_per_person,
+        bounded=bool(settings.person),
+        implied="" if implied is None else f"ε = {short_up(implied)} at δ = {_delta(balance.delta)}",
+    )
     console.print(f"{settings.name} {settings.version}, {balance.charges:,} charges: {guarantee}")
 
 
@@ -99,7 +149,7 @@ def print_charges(settings: Settings, charges: Sequence[Charge]) -> None:
     if len(charges) > _SHOWN:
         table.add_row("…", f"{len(charges) - _SHOWN:,} earlier", "", "", "")
     for charge in charges[-_SHOWN:]:
-        cost = amount_text(charge.units) if settings.measure.power == 1 else f"√{amount_text(charge.units)}"
+        cost = "–" if charge.is_load else short_up(settings.measure.parameter_up(charge.units))
         time = charge.time[:19].replace("T", " ")
         table.add_row(
             str(charge.number), time, Text(charge.analyst or "–"), Text(statement_in_words(charge.statement)), cost
@@ -107,26 +157,98 @@ def print_charges(settings: Settings, charges: Sequence[Charge]) -> None:
     new_console().print(table)
 
 
+def _shares(settings: Settings, balance: Balance) -> Table:
+    """What each analyst has spent, beside the quota."""
+    symbol = settings.measure.symbol
+    table = plain_table("analyst", ">charges", f">quota {symbol}", f">spent {symbol}", f">remaining {symbol}", "")
+    longest = max([balance.budget, *(share.spent for share in balance.analysts.values())])
+    for name, share in balance.analysts.items():
+        cells = []
+        for field, amount, short in (
+            ("quota", share.quota, short_down),
+            ("spent", share.spent, short_up),
+            ("remaining", share.remaining, short_down),
+        ):
+            epsilon = share.epsilon.get(field)
+            # Below one another, as a terminal is not wide enough for both.
+            also = "" if epsilon is None else f"\nε = {short(epsilon)}"
+            cells.append("–" if amount is None else f"{short(amount)}{also}")
+        table.add_row(Text(name), f"{share.charges:,}", *cells, bar(share.spent, longest, _SHORT_BAR, "green"))
+    return table
+
+
+def _delta(delta: float | None) -> str:
+    return "" if delta is None else short_up(delta)
+
+
+def _at_delta(quote: Quote, name: str, short: Callable[[int | float], str]) -> str:
+    """An amount of a quote as an ε, if the budget is one of (ε, δ)."""
+    return "" if quote.delta is None else f" (ε = {short(quote.epsilon[name])} at δ = {_delta(quote.delta)})"
+
+
+def _error_in_words(answer: Answer) -> str:
+    """The mean error of each column of figures."""
+    if len(answer.measured) == 1:
+        return "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
+    told = []
+    for column in answer.measured:
+        errors = [one.error for one in column.figures or () if one.error is not None]
+        if errors:
+            told.append(f"{column.name} ± {fmean(errors):,.4g}")
+    return f"expected errors: {', '.join(told)}; " if told else ""
+
+
+def _print_chart(console: Console, answer: Answer) -> None:
+    """Print the columns beside one another, or where that is too wide a table for each column of figures.
+
+    No number is ever cut off: what is not a terminal takes any width.
+    """
+    whole = _chart(answer)
+    wide = Console(width=10_000)
+    needed = wide.measure(whole).maximum
+    if needed <= console.width:
+        console.print(whole)
+        return
+    if not console.is_terminal or len(answer.measured) == 1:
+        Console(width=max(needed, console.width), highlight=False, no_color=not console.is_terminal).print(whole)
+        return
+    for column in answer.measured:
+        part = _chart(replace(answer, columns=(*answer.labels, column)))
+        Console(width=max(wide.measure(part).maximum, console.width), highlight=False).print(part)
+        console.print()
+
+
 def _chart(answer: Answer) -> Table:
-    names = answer.groups[0].row if answer.groups else ()
-    table = plain_table(*(name.lstrip(">") for name in names), ">value", ">95 % interval", "")
-    longest = max((abs(group.value) for group in answer.groups), default=0) or 1
-    for group in answer.groups[:_SHOWN]:
-        low, high = group.interval
-        table.add_row(
-            *(Text("null" if value is None else str(value)) for value in group.row.values()),
-            number(group.value),
-            f"{number(low)} to {number(high)}",
-            bar(max(group.value, 0), longest, _BAR, "green"),
-        )
-    if len(answer.groups) > _SHOWN:
-        table.add_row(f"… {len(answer.groups) - _SHOWN:,} more (--json has all)")
+    """The columns of an answer with the interval of each figure, and bars where there is one column of figures."""
+    headings: list[str] = []
+    cells: list[list[str | Text]] = []
+    for column in answer.columns:
+        name = column.name.lstrip(">")
+        if column.figures is None:
+            headings.append(name)
+            cells.append([Text(label_text(value)) for value in column.values[:_SHOWN]])
+        else:
+            headings += [f">{name}", ">95 % interval"]
+            cells.append([number_text(figure.value) for figure in column.figures[:_SHOWN]])
+            cells.append([interval_text(figure) for figure in column.figures[:_SHOWN]])
+    if len(answer.measured) == 1:
+        numbers = [value if isinstance(value, (int, float)) else 0 for value in answer.measured[0].values]
+        longest = max(map(abs, numbers), default=0) or 1
+        headings.append("")
+        cells.append([bar(max(value, 0), longest, _BAR, "green") for value in numbers[:_SHOWN]])
+    table = plain_table(*headings)
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
+    if len(answer) > _SHOWN:
+        table.add_row(f"… {len(answer) - _SHOWN:,} more (--json has all)")
     return table
 
 
 def _payment(settings: Settings, answer: Answer) -> str:
+    if answer.rehearsed:
+        return "nothing was charged"
     if answer.charge is None:
         return "no row can satisfy this query, so it is free"
     if answer.cached:
         return f"free: charge {answer.charge} paid for it"
-    return f"charge {answer.charge}, {settings.measure.symbol} = {number(answer.cost)}"
+    return f"charge {answer.charge}, {settings.measure.symbol} = {short_up(answer.cost)}"

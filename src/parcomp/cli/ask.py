@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import parcomp as pc
-from parcomp.cli.options import Analyst, Custodian, Epsilon, Json, Key, Mu, Rho, Sql
-from parcomp.errors import CostError, FileError, SqlError
+from parcomp.cli.interrupts import asking
+from parcomp.cli.options import Analyst, Custodian, Dummy, Epsilon, Json, Key, Mu, Rho, Sql
+from parcomp.errors import CostError, FileError, RefusedError, SqlError
+
+if TYPE_CHECKING:
+    from parcomp.custodian.request import Costs
 
 __all__ = ["ask", "batch", "quote"]
 
@@ -43,13 +47,14 @@ def ask(
     mu: Mu = None,
     analyst: Analyst = "",
     key: Key = None,
+    dummy: Dummy = False,
     as_json: Json = False,
 ) -> None:
     """Pay for a query and answer it; exit code 3, and nothing charged, if budget or quota do not bear it."""
     from parcomp.cli.answers import print_answer
 
-    with pc.Custodian.open(custodian) as opened:
-        answer = opened.ask(sql, epsilon=epsilon, rho=rho, mu=mu, analyst=analyst, key=key)
+    with asking(custodian) as opened:
+        answer = opened.ask(sql, epsilon=epsilon, rho=rho, mu=mu, analyst=analyst, key=key, dummy=dummy)
         if as_json:
             print(json.dumps(answer.as_json(), ensure_ascii=False))
         else:
@@ -69,6 +74,7 @@ def batch(
     analyst: Analyst = "",
     key: Key = None,
     dry_run: Annotated[bool, typer.Option("--quote", help="Only say what it would cost; charges nothing.")] = False,
+    dummy: Dummy = False,
     as_json: Json = False,
 ) -> None:
     """Answer all statements of a file or none, in one pass over the table."""
@@ -78,25 +84,31 @@ def batch(
         raise CostError("give what each statement costs (--epsilon, --rho or --mu), or a --budget for all of them")
 
     from parcomp.cli.answers import print_answers, print_quotes
+    from parcomp.cli.places import placed
     from parcomp.model import read_text
-    from parcomp.sql import parse_statements
+    from parcomp.sql import parse_selections
 
-    with pc.Custodian.open(custodian) as opened:
+    with asking(custodian) as opened:
+        text = read_text(file)
         try:
-            read = parse_statements(opened.settings.domain, read_text(file), opened.settings.tables)
+            read = parse_selections(opened.settings.domain, text, opened.settings.tables)
         except SqlError as error:
-            raise FileError(file, str(error), field="sql") from None
-        statements = [statement for _, statement in read]
-        costs = {"epsilon": epsilon, "rho": rho, "mu": mu, "budget": budget}
+            raise placed(file, error, 1, text) from None
+        asked = [selection for _, selection in read]
+        statements = [selection.statement for selection in asked]
+        costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         if dry_run:
-            quoted = opened.quote_batch(statements, **costs, analyst=analyst)
+            quoted = opened.quote_batch(asked, budget=budget, analyst=analyst, **costs)
             if as_json:
                 for one in quoted.quotes:
                     print(json.dumps(one.as_json()))
             else:
                 print_quotes(opened.settings, statements, quoted)
             return
-        answers = opened.ask_batch(statements, **costs, analyst=analyst, key=key)
+        try:
+            answers = opened.ask_batch(asked, budget=budget, analyst=analyst, key=key, dummy=dummy, **costs)
+        except RefusedError as error:
+            raise error.within(f"{file}:{read[(error.position or 1) - 1][0]}") from None
         if as_json:
             for answer in answers:
                 print(json.dumps(answer.as_json(), ensure_ascii=False))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -25,12 +28,20 @@ def demo(
     from parcomp.samples import census_sample, paper_example
 
     out.mkdir(parents=True, exist_ok=True)
+    drawn = all(find_spec(name) for name in ("matplotlib", "networkx"))
+    if not drawn:
+        print("Without pictures, which need: pip install 'parcomp[plot]'\n")
     for name, title, workload in (
         ("paper", "The paper's six queries", paper_example()),
         ("census", "80 queries on a census", census_sample(80, seed=1)),
     ):
         answer = pc.max_overlap(workload)
         print_overlap(title, answer)
+        workload.domain.save(out / f"{name}-domain.json")
+        workload.save(out / f"{name}.jsonl")
+        if not drawn:
+            print()
+            continue
         graph = build_query_graph(compile_workload(workload).compiled)
         position = {query_id: number for number, query_id in enumerate(workload.ids)}
         saved = f"{title}: overlap {answer.upper} of {len(workload)}, saved {answer.gain:.0%}"
@@ -38,17 +49,19 @@ def demo(
         save_query_graph(
             out / f"{name}.png", graph, dsatur(graph), [position[member] for member in answer.members], saved, labels
         )
-        workload.domain.save(out / f"{name}-domain.json")
-        workload.save(out / f"{name}.jsonl")
         print(f"picture          {out / name}.png\n")
     settings = write_census(out)
     run_session(settings)
+    called = sys.argv[0]
+    # As it was called, where the shell would not find it by its name.
+    program = called if Path(called).name == "parcomp" and which("parcomp") != called else "parcomp"
     print("\nAsk by yourself:")
     for command in ("quote", "ask"):
         sql = '"SELECT COUNT(*) FROM census WHERE age < 20"'
-        print(f"  .venv/bin/parcomp {command} -c {settings} {sql} --epsilon 0.1 --as ben")
-    print(f"  .venv/bin/parcomp ledger show -c {settings}")
-    print(f"  .venv/bin/parcomp overlap --domain {out}/census-domain.json {out}/census.jsonl")
+        print(f"  {program} {command} -c {settings} {sql} --epsilon 0.1 --as ben")
+    print(f"  {program} shell -c {settings} --epsilon 0.1 --as ben")
+    print(f"  {program} ledger show -c {settings}")
+    print(f"  {program} overlap --domain {out}/census-domain.json {out}/census.jsonl")
 
 
 def _label(query: pc.Query) -> str:

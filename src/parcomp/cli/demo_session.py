@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from parcomp.cli.answers import print_answer, print_answers, print_balance, print_quote
+from parcomp.cli.interrupts import asked_now
 from parcomp.cli.terminal import new_console
 from parcomp.custodian import Custodian
 from parcomp.errors import RefusedError
@@ -50,14 +51,14 @@ _BATCH = [
     "SELECT COUNT(*) FROM census WHERE marital = 'divorced' AND age >= 40",
     "SELECT COUNT(*) FROM census WHERE marital = 'married' AND income < 30000",
     "SELECT COUNT(*) FROM census WHERE gender = 'F' AND marital = 'never married'",
-    "SELECT AVG(income) FROM census WHERE gender = 'M' AND age >= 20 AND age < 60",
+    "SELECT COUNT(*) FROM census WHERE gender = 'M' AND age >= 20 AND age < 60",
 ]
 
 
 def write_census(directory: Path) -> Path:
     """Write the table, its domain and the settings, and forget the ledger of an earlier demonstration."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name in ("census.duckdb", "ledger.db", "ledger.db-wal", "ledger.db-shm", "custodian.mark"):
+    for name in ("census.duckdb", "custodian.codes", "ledger.db", "ledger.db-wal", "ledger.db-shm", "custodian.mark"):
         (directory / name).unlink(missing_ok=True)
     with duckdb.connect(str(directory / "census.duckdb")) as database:
         columns = census_table(ROWS, SEED)
@@ -75,6 +76,7 @@ def write_census(directory: Path) -> Path:
 def run_session(settings: Path) -> None:
     """Ask one by one, repeat, ask a batch, be refused, and look at the balance."""
     with Custodian.create(settings) as custodian:
+        asked_now(custodian)
         console = new_console(f"A custodian of {ROWS:,} synthetic people, with a budget of ε = 1")
         women = "SELECT COUNT(*) FROM census WHERE gender = 'F'"
         _ask(custodian, console, "Anna asks for the women:", women, "0.3", "anna")

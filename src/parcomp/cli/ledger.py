@@ -1,35 +1,34 @@
-"""``parcomp init`` and ``ledger``: making a ledger, what was charged, and whether the books are right."""
+"""``parcomp ledger``: what was charged, and whether the books are right."""
 
 from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
 
 import parcomp as pc
 from parcomp.cli.options import Custodian, Json
+from parcomp.costs import short_up
 from parcomp.errors import LedgerError
 
-__all__ = ["init", "ledger"]
+__all__ = ["ledger"]
 
-ledger = typer.Typer(help="Look at the ledger of charges.", no_args_is_help=True, rich_markup_mode=None)
+ledger = typer.Typer(help="Look at the ledger of charges.", rich_markup_mode=None)
 
 
-def init(custodian: Custodian) -> None:
-    """Read the table and make the ledger, once; exit 2 if there is one, or if there was one that is gone."""
-    from parcomp.cli.answers import print_balance
-
-    with pc.Custodian.create(custodian) as created:
-        print(f"The ledger of {created.settings.name}, version {created.settings.version}, is made.")
-        print_balance(created.settings, created.balance())
+@ledger.callback(invoke_without_command=True)
+def _commands(context: typer.Context) -> None:
+    """Look at the ledger of charges."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @ledger.command()
 def show(custodian: Custodian, as_json: Json = False) -> None:
-    """List the charges, and what is spent of the budget."""
+    """List the charges, what is spent of the budget, and by whom."""
     from parcomp.cli.answers import print_balance, print_charges
 
     with pc.Custodian.open(custodian) as opened:
@@ -56,7 +55,8 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Recompute the chain of charges and their loss, by an independent pass; exit 2 if something is wrong."""
-    from parcomp.custodian import Settings
+    from parcomp.cli.terminal import waiting
+    from parcomp.custodian import Settings, codes_problem
     from parcomp.ledger import MarkFile, audit_charges, open_marked_ledger
 
     settings = Settings.load(custodian)
@@ -65,7 +65,13 @@ def verify(
     with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as opened:
         if mark is not None:
             mark.check(opened)
-        audit = audit_charges(opened.charges(), opened.binding, settings.domain, noted_head=head, ties=opened.ties())
+        with waiting("verifying"):
+            audit = audit_charges(
+                opened.charges(), opened.binding, settings.domain, noted_head=head, ties=opened.ties()
+            )
+            codes = codes_problem(settings, opened.known_rows())
+    if codes:
+        audit = replace(audit, problems=(*audit.problems, codes))
     loss, sequential = measure.parameter_up(audit.loss), measure.parameter_up(audit.sequential)
     if as_json:
         shown = {
@@ -80,9 +86,10 @@ def verify(
     else:
         for problem in audit.problems:
             print(problem)
-        print(f"{audit.charges:,} charges, head {audit.head}")
-        print(f"loss recomputed: {measure.symbol} = {loss:,.6g}, sequential {sequential:,.6g}")
+        loads = f" and {audit.loads:,} loads of the table" if audit.loads else ""
+        print(f"{audit.charges:,} charges{loads}, head {audit.head}")
+        print(f"loss recomputed: {measure.symbol} = {short_up(loss)}, sequential {short_up(sequential)}")
     if not audit.ok:
         raise LedgerError(f"the ledger has {len(audit.problems):,} problems, the first: {audit.problems[0]}")
     if not as_json:
-        print("the chain holds, and the loss is within the budget")
+        print("the chain holds, the loss is within the budget, and the coded table is the one that was loaded")

@@ -13,6 +13,7 @@ __all__ = [
     "Analyst",
     "Custodian",
     "DomainFile",
+    "Dummy",
     "Epsilon",
     "Json",
     "Key",
@@ -75,4 +76,7 @@ Key: TypeAlias = Annotated[
     typer.Option(
         "--key", metavar="KEY", help="The same request with the same key is charged once.", show_default=False
     ),
+]
+Dummy: TypeAlias = Annotated[
+    bool, typer.Option("--dummy", help="Rehearse: answer from random rows of the domain, free, without the data.")
 ]

@@ -50,7 +50,7 @@ def plan(
         kind.budget_down(budget)
     read = pc.Workload.load(pc.Domain.load(domain), workload)
 
-    from parcomp.cli.plan_render import print_plan, save_errors
+    from parcomp.cli.plan_render import print_plan
     from parcomp.cli.terminal import round_progress
 
     with round_progress(str(workload), time_limit) as progress:
@@ -58,7 +58,7 @@ def plan(
             read, kind.name, budget, objective, ceilings=max_error, time_limit=time_limit, progress=progress
         )
     if plot is not None:
-        save_errors(plot, answer)
+        answer.plot(plot)
     if as_json:
         _print_json(answer)
     else:

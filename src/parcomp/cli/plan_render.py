@@ -1,18 +1,15 @@
-"""Plans as people read them: tables and a chart in the terminal, and a picture."""
+"""Plans as people read them: tables and a chart."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
-from parcomp.picture import picture
 from parcomp.planning import Plan
 
-__all__ = ["print_plan", "save_errors"]
+__all__ = ["print_plan"]
 
 _SHOWN = 5
 """How many of the cheapest and of the dearest queries are listed."""
@@ -76,25 +73,3 @@ def _ends(answer: Plan) -> Table:
             error = answer.expected_errors[position]
             table.add_row(Text(str(answer.workload.id_of(position))), f"{costs[position]:,.6g}", f"{error:,.4g}")
     return table
-
-
-def save_errors(path: Path, answer: Plan) -> None:
-    """Draw the distribution of the expected errors beside the errors of the sequential and the uniform plan."""
-    errors = np.sort(answer.expected_errors[answer.expected_errors > 0])
-    share = np.arange(1, len(errors) + 1) / max(1, len(errors))
-    label = f"{answer.objective} plan, mean {answer.mean_error:.4g}"
-    with picture(path, figsize=(8, 4.8), layout="constrained") as (_, axes):
-        axes.step(errors, share, where="post", color="#1a7f37", label=label)
-        for name, value, color in (
-            ("uniform", answer.uniform_mean_error, "#bf8700"),
-            ("sequential", answer.sequential_mean_error, "#cf222e"),
-        ):
-            axes.axvline(value, color=color, linestyle="--", label=f"{name}, all {value:.4g}")
-        axes.set(
-            xscale="log" if len(errors) else "linear",
-            ylim=(0, 1.02),
-            xlabel="expected absolute error of an answer",
-            ylabel="share of the queries with at most this error",
-            title=f"{len(answer.workload):,} queries at {answer.measure.symbol} = {answer.loss:.4g}",
-        )
-        axes.legend()

@@ -12,7 +12,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["bar", "bracket_progress", "new_console", "number", "plain_table", "round_progress"]
+__all__ = [
+    "bar",
+    "bracket_progress",
+    "new_console",
+    "number",
+    "plain_table",
+    "round_progress",
+    "row_progress",
+    "waiting",
+]
 
 
 def new_console(title: str = "") -> Console:
@@ -61,6 +70,35 @@ def round_progress(title: str, time_limit: float) -> Iterator[Callable[[int, flo
     """Yield a callback that takes the number of each round of planning and what its heaviest row takes."""
     with _progress(title, time_limit, "reducing the workload") as show:
         yield lambda rounds, heaviest: show(f"round {rounds}: the heaviest row takes {heaviest:.2%} of the budget")
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """Show that something goes on, and for how long, where standard error is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
+        bars.add_task(title, total=None)
+        yield
+
+
+@contextmanager
+def row_progress(title: str) -> Iterator[Callable[[int, float | None], None]]:
+    """Yield a callback that takes how many rows were read, and which share of all that is, if that is known."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
+        task = bars.add_task(title, total=None, state="")
+
+        def show(rows: int, share: float | None) -> None:
+            bars.update(task, state=f"{rows:,} rows")
+            if share is not None:
+                bars.update(task, completed=share, total=1.0)
+
+        yield show
 
 
 @contextmanager

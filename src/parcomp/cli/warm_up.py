@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import parcomp as pc
@@ -111,14 +112,27 @@ def _plans() -> None:
     pc.plan(_random(40, 10, 30, most=5), "pure", 1, time_limit=10.0)
 
 
-def _files() -> None:
-    from parcomp.data import open_table
+def _tables() -> None:
+    from parcomp.data import Reading, TablePlace, open_table, write_table
+    from parcomp.model import Condition, Statement
 
-    domain = pc.Domain({"x": pc.Integer(0, 9)})
+    domain = pc.Domain({"x": pc.Integer(0, 9), "y": pc.Integer(0, 9)})
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "numbers.csv"
-        path.write_text("x\n" + "1\n" * 100_000)
-        open_table(str(path), None, domain).close()
+        path.write_text("x,y\n" + "1,2\n" * 100_000)
+        place = TablePlace(
+            "numbers", "1", domain, "", str(path), "numbers", Reading(), "", 1, str(path.with_suffix(".codes")), ""
+        )
+        write_table(place)
+        statements = [
+            one
+            for x in range(10)
+            for y in range(10)
+            for where in (Condition.of(domain.query(x=x, y=y)),)
+            for one in (Statement.one("count", where), Statement.one("sum", where, "y"))
+        ]
+        with closing(open_table(place)) as table:
+            table.measure(statements)
 
 
 _STEPS: dict[str, Callable[[], None]] = {
@@ -128,5 +142,5 @@ _STEPS: dict[str, Callable[[], None]] = {
     "certificates": _certificates,
     "decisions of a custodian": _custodians,
     "plans": _plans,
-    "CSV files": _files,
+    "tables": _tables,
 }

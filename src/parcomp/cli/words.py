@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 __all__ = ["predicate_in_words", "statement_in_words"]
+
+_DIGITS = 12
+"""How much of a digest is shown."""
 
 
 def predicate_in_words(written: object) -> str:
@@ -36,12 +39,36 @@ def statement_in_words(text: str) -> str:
 
     >>> statement_in_words('{"attribute":"age","groups":["sex"],"kind":"average","where":[{"region":"N"}]}')
     'average age where region N, by sex'
+    >>> statement_in_words('{"groups":[{"attribute":"age","bands":[["young",{"from":0,"to":29}]]}],"items":'
+    ...     '[{"kind":"count"},{"at":"1/2","attribute":"pay","kind":"quantile"}],"where":[{}]}')
+    'count and median pay of every row, by age in 1 band'
+    >>> statement_in_words('{"domain":"…","kind":"load","rows":"0123456789abcdef"}')
+    'load of rows 0123456789ab'
     """
     fields = json.loads(text)
-    what = fields["kind"] if "attribute" not in fields else f"{fields['kind']} {fields['attribute']}"
+    if fields.get("kind") == "load":
+        return f"load of rows {fields['rows'].rpartition(':')[2][:_DIGITS]}"
+    what = " and ".join(_item(item) for item in fields.get("items", [fields]))
     rows = " or ".join(f"({_where(one)})" if len(fields["where"]) > 1 else _where(one) for one in fields["where"])
     where = f" where {rows}" if rows else " of every row" if fields["where"] else " of no row"
-    return what + where + (f", by {', '.join(fields['groups'])}" if "groups" in fields else "")
+    return what + where + (f", by {', '.join(map(_group, fields['groups']))}" if "groups" in fields else "")
+
+
+def _item(item: Mapping[str, object]) -> str:
+    """What is asked for in each group."""
+    kind, place = str(item["kind"]), item.get("at")
+    if place is not None:
+        kind = "median" if place == "1/2" else f"quantile {place}"
+    of_rows = " (of the rows)" if item.get("of") == "rows" else ""
+    return (f"{kind} {item['attribute']}" if "attribute" in item else kind) + of_rows
+
+
+def _group(group: str | Mapping[str, Sequence[object]]) -> str:
+    """A key of GROUP BY."""
+    if isinstance(group, str):
+        return group
+    count = len(group["bands"])
+    return f"{group['attribute']} in {count:,} band{'' if count == 1 else 's'}"
 
 
 def _where(where: Mapping[str, object]) -> str:

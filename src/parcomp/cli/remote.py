@@ -1,0 +1,171 @@
+"""Commands that ask a server instead of the table: the same command with ``--server URL`` in place of ``-c``.
+
+The key comes from the environment, PARCOMP_KEY or the file that PARCOMP_KEY_FILE names: on a command line, other users
+of the machine could read it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from parcomp.errors import ArgumentError, FileError, SettingsError, SqlError
+
+__all__ = ["ask_server", "batch_server", "budget_server", "quote_server", "reaching"]
+
+_SETTINGS = Annotated[
+    Path | None,
+    typer.Option("--custodian", "-c", metavar="CUSTODIAN.toml", help="The settings.", show_default=False),
+]
+_SERVER = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="Ask this server, with the key in PARCOMP_KEY.", show_default=False),
+]
+
+
+def reaching(local: Callable[..., None], remote: Callable[..., None]) -> Callable[..., None]:
+    """A command that does ``local`` with the settings that -c names, and ``remote`` with the server that is named."""
+    known = inspect.signature(local, eval_str=True).parameters.values()
+    parameters = [one.replace(annotation=_SETTINGS, default=None) if one.name == "custodian" else one for one in known]
+    parameters.append(inspect.Parameter("server", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_SERVER))
+
+    def command(**given: Any) -> None:
+        server, settings = given.pop("server"), given.pop("custodian")
+        if (server is None) == (settings is None):
+            raise ArgumentError("name the settings with -c CUSTODIAN.toml, or a server with --server URL")
+        if server is None:
+            local(custodian=settings, **given)
+            return
+        if given.pop("analyst", None):
+            raise ArgumentError("a server knows the analyst by the key; leave --as out")
+        taken = inspect.signature(remote).parameters
+        other = [name for name, value in given.items() if name not in taken and value]
+        if other:
+            raise ArgumentError(f"--{other[0].replace('_', '-')} is not offered with --server")
+        remote(server, **{name: value for name, value in given.items() if name in taken})
+
+    command.__name__, command.__doc__ = local.__name__, local.__doc__
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    )
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def quote_server(server: str, sql: str, epsilon: str | None, rho: str | None, mu: str | None, as_json: bool) -> None:
+    """Print what asking a server would cost."""
+    with _client(server) as client:
+        found = client.quote(sql, epsilon=epsilon, rho=rho, mu=mu)
+    if as_json:
+        print(json.dumps(found.as_json(), ensure_ascii=False))
+        return
+    error = "depends on how many rows there are" if found.expected_error is None else f"± {found.expected_error:,.4g}"
+    _print_pairs(
+        ("verdict", "fits" if found.fits else "does not fit"),
+        ("cost", f"{found.cost:g}"),
+        ("adds", f"{found.adds:g} to what the dataset has spent"),
+        ("remaining", f"{found.remaining:g} on the rows of this query"),
+        ("expected error", error),
+    )
+
+
+def ask_server(
+    server: str,
+    sql: str,
+    epsilon: str | None,
+    rho: str | None,
+    mu: str | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Pay a server for an answer, and print it."""
+    with _client(server) as client:
+        _print_answer(client.ask(sql, epsilon=epsilon, rho=rho, mu=mu, key=key), as_json)
+
+
+def batch_server(
+    server: str,
+    file: Path,
+    epsilon: str | None,
+    rho: str | None,
+    mu: str | None,
+    budget: str | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Pay a server for the answers of a file of statements, and print them."""
+    if file.suffix.lower() != ".sql":
+        raise FileError(file, "a batch is a file of SQL statements and ends in .sql")
+    with _client(server) as client:
+        statements = _statements(file, list(client.domain()["attributes"]))
+        for answer in client.ask_batch(statements, epsilon=epsilon, rho=rho, mu=mu, budget=budget, key=key):
+            _print_answer(answer, as_json)
+
+
+def budget_server(server: str, as_json: bool) -> None:
+    """Print what was spent, as a server tells it."""
+    with _client(server) as client:
+        told = client.budget()
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False))
+        return
+    names = ("measure", "budget", "spent", "sequential", "charges")
+    _print_pairs(
+        *((name, str(told[name])) for name in names),
+        *((f"quota of {name}", f"{one['quota']}, spent {one['spent']}") for name, one in told["analysts"].items()),
+    )
+
+
+def _client(server: str) -> Any:
+    try:
+        from parcomp.client import Client
+    except ImportError as error:
+        raise SettingsError(f"asking a server needs {error.name}; install parcomp[service]") from None
+    return Client(server)
+
+
+def _statements(file: Path, names: Sequence[str]) -> list[str]:
+    """The statements of a file, as they are written there; ``names`` are those of the attributes."""
+    from parcomp.model import read_text
+    from parcomp.sql.tokens import split_statements
+
+    text = read_text(file)
+    try:
+        found = split_statements(text, names)
+    except SqlError as error:
+        raise FileError(file, str(error), field="sql") from None
+    if not found:
+        raise FileError(file, "holds no statement")
+    return [text[one.tokens[0].start : one.tokens[-1].end + 1] for one in found]
+
+
+def _print_answer(answer: Any, as_json: bool) -> None:
+    from rich.text import Text
+
+    from parcomp.cli.terminal import new_console, number, plain_table
+
+    if as_json:
+        print(json.dumps(answer.as_json(), ensure_ascii=False))
+        return
+    table = plain_table(*answer.names, ">95 % interval")
+    for row, (low, high) in zip(answer.rows, answer.intervals, strict=True):
+        cells = [Text("null" if one is None else one if isinstance(one, str) else number(one)) for one in row]
+        table.add_row(*cells, f"{number(low)} to {number(high)}")
+    new_console().print(table)
+    paid = "free" if answer.charge is None else f"free: charge {answer.charge} paid for it" if answer.cached else ""
+    error = "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
+    print(f"{error}{paid or f'charge {answer.charge}, cost {answer.cost:g}'}")
+
+
+def _print_pairs(*pairs: Sequence[str]) -> None:
+    from parcomp.cli.terminal import new_console, plain_table
+
+    table = plain_table("", "", names=True)
+    for name, value in pairs:
+        table.add_row(name, value)
+    new_console().print(table)

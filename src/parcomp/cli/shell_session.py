@@ -1,0 +1,182 @@
+"""What is done with each line of a session: statements are quoted or asked, commands look at the books."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import parcomp as pc
+from parcomp.cli.answers import print_answer, print_balance, print_charges, print_quote
+from parcomp.cli.domain_render import print_domain
+from parcomp.cli.interrupts import answered, asked_now, charges_in_words, heeded
+from parcomp.cli.shell_text import COMMANDS, Completions
+from parcomp.cli.terminal import new_console, number, plain_table
+from parcomp.errors import ArgumentError, CostError, ParcompError, SqlError, one_line, shown
+from parcomp.model import Categorical
+
+if TYPE_CHECKING:
+    from parcomp.custodian import Settings
+    from parcomp.custodian.request import Costs
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A custodian who is asked one statement after the other, each at the cost that was set last.
+
+    ``cost`` is what the prompt shows, "" if none was set.
+    """
+
+    def __init__(self, path: Path, analyst: str, costs: Mapping[str, str | None]) -> None:
+        self._path = path
+        self._analyst = analyst
+        self._custodian = pc.Custodian.open(path)
+        self._asks = False
+        """Whether what is done is an ask; nothing else charges."""
+        asked_now(self._custodian)
+        try:
+            self.cost = _cost_of(self.settings, costs) if any(costs.values()) else ""
+            if self.cost:
+                self.settings.measure.cost_up(self.cost)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def settings(self) -> Settings:
+        """The custodian's settings."""
+        return self._custodian.settings
+
+    @property
+    def completions(self) -> Completions:
+        """What can be typed, by the domain."""
+        values: dict[str, list[str]] = {}
+        for name, attribute in self.settings.domain.attributes.items():
+            declared = attribute.values if isinstance(attribute, Categorical) else ()
+            values[name] = [value for value in declared if isinstance(value, str)]
+        values |= {name: list(level.groups) for name, (_, level) in self.settings.domain.levels.items()}
+        return Completions(self.settings.tables, values)
+
+    @property
+    def prompt(self) -> str:
+        """Whom is asked, and at which cost."""
+        return f"{self.settings.name} {self.settings.measure.symbol} {self.cost or '?'}> "
+
+    def close(self) -> None:
+        """Let go of the custodian."""
+        self._custodian.close()
+
+    def do(self, typed: str) -> bool:
+        """Do what a line says; False if it says to leave."""
+        text = typed.strip().rstrip(";").strip()
+        self._asks = not text.startswith(("?", "\\"))
+        if text.lower() in ("help", "quit", "exit"):
+            text = "\\help" if text.lower() == "help" else "\\quit"
+            self._asks = False
+        if text.startswith("\\"):
+            return self._command(text)
+        if text.startswith("?"):
+            self._quote(text[1:].strip())
+        elif text:
+            self._ask(text)
+        return True
+
+    def do_and_tell(self, typed: str) -> bool:
+        """Do what a line says, and print what is wrong with it, or what was charged if it is interrupted."""
+        try:
+            return self.do(typed)
+        except ParcompError as error:
+            statement = typed.strip().removeprefix("?")
+            if isinstance(error, SqlError) and "\n" not in statement.strip():
+                # Beneath the place that the message speaks of.
+                print(f"  {statement.strip()}\n  {' ' * (error.column - 1)}^", file=sys.stderr)
+            print(f"parcomp: {' '.join(str(error).split())}", file=sys.stderr)
+        except OSError as error:
+            print(f"parcomp: {one_line(str(error.filename or 'a file'))}: {error.strerror or error}", file=sys.stderr)
+        except KeyboardInterrupt:
+            heeded()
+            self._after_interrupt()
+        return True
+
+    def _after_interrupt(self) -> None:
+        """Say what was charged, and begin anew: what was interrupted halfway is not relied on."""
+        before = self._custodian
+        try:
+            words = charges_in_words([charge.number for charge in before.latest_charges()] if self._asks else [])
+        except ParcompError:
+            words = "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
+        print(f"parcomp: interrupted; {words}", file=sys.stderr)
+        before.close()
+        self._custodian = pc.Custodian.open(self._path)
+        asked_now(self._custodian)
+
+    def _ask(self, sql: str) -> None:
+        answer = self._custodian.ask(sql, analyst=self._analyst, **self._cost())
+        if answer.charge is not None and not answer.cached:
+            answered(answer.charge)
+        print_answer(self.settings, answer)
+        left = self._custodian.quote(sql, analyst=self._analyst, **self._cost()).remaining
+        print(f"left on these rows: {self.settings.measure.symbol} = {number(left)}")
+
+    def _quote(self, sql: str) -> None:
+        print_quote(self.settings, self._custodian.quote(sql, analyst=self._analyst, **self._cost()))
+
+    def _cost(self) -> Costs:
+        if not self.cost:
+            raise CostError(f"say what each answer costs first: \\cost X, in {self.settings.measure.parameter}")
+        return cast("Costs", {self.settings.measure.parameter: self.cost})
+
+    def _command(self, text: str) -> bool:
+        word, _, argument = text.partition(" ")
+        argument = argument.strip()
+        match word.lower():
+            case "\\quit" | "\\q":
+                return False
+            case "\\help" | "\\h" | "\\?":
+                self._help()
+            case "\\budget":
+                print_balance(self.settings, self._custodian.balance(self._analyst or None))
+            case "\\domain":
+                self._domain(argument)
+            case "\\history":
+                own = [one for one in self._custodian.charges() if one.analyst == self._analyst and not one.is_load]
+                print_charges(self.settings, own) if own else print("no charges yet")
+            case "\\cost":
+                self.settings.measure.cost_up(argument)
+                self.cost = argument
+            case _:
+                raise ArgumentError(f"unknown command {shown(word)}; there are {', '.join(COMMANDS)}")
+        return True
+
+    def _help(self) -> None:
+        table = plain_table("", "", names=True)
+        table.add_row("SELECT …;", "asks and pays; an empty line ends it too")
+        table.add_row("? SELECT …;", "quotes: what it would cost, free")
+        for command, meaning in COMMANDS.items():
+            table.add_row(command, meaning)
+        table.add_row("Tab", "completes words, attributes and, in quotes, values")
+        table.add_row("Ctrl-C", "clears the line; while a statement is asked, interrupts it and says what was charged")
+        new_console().print(table)
+
+    def _domain(self, name: str) -> None:
+        domain = self.settings.domain
+        if not name:
+            print_domain(domain)
+            return
+        domain.index(name)
+        print_domain(pc.Domain({name: domain.attributes[name]}, name=domain.name), every_value=True)
+
+
+def _cost_of(settings: Settings, costs: Mapping[str, str | None]) -> str:
+    """The cost that an option gives, which must be the one of the dataset's measure."""
+    wanted = settings.measure.parameter
+    given = [name for name, amount in costs.items() if amount is not None]
+    cost = costs[wanted]
+    if cost is None or given != [wanted]:
+        raise CostError(
+            f"{settings.name} is accounted in {wanted} ({settings.measure.name}); {' and '.join(given)} was given; "
+            f"state the cost as {wanted} (--{wanted} X)"
+        )
+    return cost
