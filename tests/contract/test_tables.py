@@ -1,190 +1,192 @@
-"""Every kind of table measures what a plain evaluation of its rows does."""
+"""From every kind of source to answers: what is counted and summed is what a plain reading of the rows says."""
 
-import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
 from typing import Any
 
+import duckdb
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from parcomp.data import Table, open_table
+from parcomp.data import Reading, Report, open_table, write_table
+from parcomp.data.codes.duckdb_codes import DuckDBCodes, DuckDBWriter
+from parcomp.data.encoding import TableEncoder, match_columns
+from parcomp.data.sources.frame import FrameSource
 from parcomp.errors import DataError
-from parcomp.model.attribute import Categorical, Integer
-from parcomp.model.condition import Condition
-from parcomp.model.domain import Domain
-from parcomp.model.statement import Statement
-from tests.data.stored_rows import (
-    ATTRIBUTES,
-    COLUMNS,
-    domains_of_table,
-    expected,
-    rows_inside,
-    rows_outside,
-    statements_about,
-    tables,
+from parcomp.model import Condition, Domain, Statement
+from parcomp.model.attribute import Attribute, Binned, Categorical, Integer
+from tests.contract.ledger_places import fresh_database
+from tests.data.coded_rows import IMPRINT, expected
+from tests.data.coded_sources import coded, counted, place_of
+from tests.data.dirty_sources import (
+    DUCKDB_TYPES,
+    PANDAS_TYPES,
+    PARQUET_TYPES,
+    POSTGRES_TYPES,
+    SPARK_TYPES,
+    DirtyTable,
+    random_csv,
+    random_table,
     write_csv,
     write_duckdb,
+    write_pandas,
     write_parquet,
     write_postgres,
 )
-
-Opener = Callable[[Sequence[tuple[Any, ...]], Domain], Table]
-
-EXAMPLES = {
-    "parquet": 40,
-    "csv": 40,
-    "duckdb": 30,
-    "postgres": 40,
-    "spark": 4,
-}
+from tests.soak import shared_with_soak, soaked
 
 
-@pytest.fixture
-def opener(request, tmp_path) -> Opener:
-    """Stores rows in a source and opens it."""
-
-    def open_rows(rows, domain):
-        match request.param:
-            case "csv":
-                return open_table(write_csv(tmp_path / "people.csv", rows), None, domain)
-            case "duckdb":
-                return open_table(write_duckdb(tmp_path / "people.duckdb", rows), "people", domain)
-            case "postgres":
-                return open_table(write_postgres(request.getfixturevalue("postgres_url"), rows), "people", domain)
-            case "spark":
-                # A path of its own each time, since Spark remembers what it read.
-                path = write_parquet(tmp_path / f"people{len(list(tmp_path.iterdir()))}.parquet", rows)
-                return open_table(request.getfixturevalue("spark_master") + path, None, domain)
-            case _:
-                return open_table(write_parquet(tmp_path / "people.parquet", rows), None, domain)
-
-    return open_rows
+def statements_about(draw: Random, domain: Domain) -> list[Statement]:
+    """Counts, sums and averages, over unions of conditions on some attributes, with groups."""
+    statements = [Statement.one("count", Condition.of(domain.query()))]
+    summable = [name for name, attribute in domain.attributes.items() if attribute.scale is not None]
+    small = [index for index, attribute in enumerate(domain.attributes.values()) if attribute.size < 50]
+    for _ in range(5):
+        where = Condition(domain, ())
+        for _ in range(draw.choice([1, 1, 2])):
+            names = draw.sample(list(domain.names), draw.randint(0, min(2, len(domain.names))))
+            where |= Condition.of(domain.query({name: _values(draw, domain.attributes[name]) for name in names}))
+        kind = draw.choice(["count", "sum", "average"] if summable else ["count"])
+        groups = tuple(draw.sample(small, draw.randint(0, min(2, len(small)))))
+        statements.append(Statement.one(kind, where, None if kind == "count" else draw.choice(summable), groups))
+    return statements
 
 
-@pytest.mark.parametrize(("opener", "examples"), EXAMPLES.items(), indirect=["opener"], ids=EXAMPLES)
-def test_every_table_measures_what_its_rows_say(opener, examples):
-    """Counts, sums and averages with groups, in one batch, over rows of which some are outside the domain."""
-    most_statements, most_rows = (8, 120) if examples < 10 else (5, 40)
+def _values(draw: Random, attribute: Attribute) -> Any:
+    codes = [draw.randrange(attribute.null) for _ in range(draw.choice([1, 3, 10]))]
+    if isinstance(attribute, Binned):
+        return [{"from": attribute.edge(code), "below": attribute.edge(code + 1)} for code in codes]
+    if not isinstance(attribute, Categorical) and draw.random() < 0.5:
+        return [{"from": attribute.value(min(codes)), "to": attribute.value(max(codes))}]
+    return [attribute.value(code) for code in codes]
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def measures(data):
-        domain = data.draw(domains_of_table())
-        rows = data.draw(tables(most_rows))
-        statements = data.draw(
-            st.lists(statements_about(domain), min_size=most_statements // 2, max_size=most_statements)
+
+def check(seed: int, table: DirtyTable, opened: Any, report: Report) -> None:
+    statements = statements_about(Random(seed), table.domain)
+    assert opened.measure(statements) == [expected(table.rows, statement) for statement in statements], seed
+    assert (report.rows, report.inside) == (len(table.rows), table.inside), seed
+    assert [one.as_json() for one in report.attributes.values()] == [
+        {reason: reader.tally[reason] for reason in ("null", "unknown", "out_of_range", "wrong_type")}
+        for reader in table.readers
+    ], seed
+
+
+@contextmanager
+def _coded_frame(path: Path, table: DirtyTable) -> Iterator[tuple[Any, Report]]:
+    with FrameSource(write_pandas(table)) as source, DuckDBWriter(path, table.domain) as writer:
+        encoder = TableEncoder(table.domain, table.reading.nulls, table.reading.timezone)
+        writer.stage(encoder.encoded(source.batches(match_columns(table.domain, source.types))))
+        writer.finish(IMPRINT)
+    opened = DuckDBCodes(path, table.domain)
+    yield opened, encoder.report()
+    opened.close()
+
+
+@pytest.mark.parametrize("chunk", shared_with_soak(10, 9))
+@pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb", "pandas"])
+def test_tables_in_files_and_frames(tmp_path: Path, kind: str, chunk: int) -> None:
+    for seed in range(10_000 + 12 * chunk, 10_000 + 12 * (chunk + 1)):
+        if kind == "csv":
+            table = random_csv(seed)
+            path: Any = write_csv(tmp_path / "t.csv", table, seed)
+        elif kind == "parquet":
+            table = random_table(seed, PARQUET_TYPES)
+            path = write_parquet(tmp_path / "t.parquet", table)
+        elif kind == "duckdb":
+            table = random_table(seed, DUCKDB_TYPES)
+            path = tmp_path / f"t{seed}.duckdb"
+            with duckdb.connect(str(path)) as connection:
+                write_duckdb(connection, "people", table)
+        else:
+            table = random_table(seed, PANDAS_TYPES)
+            with _coded_frame(tmp_path / f"codes{seed}", table) as (opened, report):
+                check(seed, table, opened, report)
+            continue
+        with coded(path, "people", table.domain, table.reading) as (opened, report):
+            check(seed, table, opened, report)
+
+
+@pytest.mark.parametrize("chunk", shared_with_soak(10, 9))
+def test_tables_in_postgresql(postgres_url: str, chunk: int) -> None:
+    url = fresh_database(postgres_url)
+    with psycopg.connect(url, autocommit=True, client_encoding="utf8") as connection:
+        for seed in range(12 * chunk, 12 * (chunk + 1)):
+            table = random_table(seed, POSTGRES_TYPES)
+            write_postgres(connection, f"t{seed}", table)
+            with coded(url, f"t{seed}", table.domain, table.reading) as (opened, report):
+                check(seed, table, opened, report)
+
+
+@pytest.mark.parametrize("seed", [1, *map(soaked, range(2, 12))])
+def test_tables_that_spark_reads(spark_master: str, tmp_path: Path, seed: int) -> None:
+    """The rows are encoded where Spark has them."""
+    table = random_table(seed, SPARK_TYPES, most_columns=6, most_rows=40)
+    path = write_parquet(tmp_path / f"t{seed}.parquet", table)
+    with coded(spark_master + path, None, table.domain, table.reading) as (opened, report):
+        check(seed, table, opened, report)
+
+
+Store = Callable[[Path, dict[str, list[Any]]], tuple[Any, str | None]]
+
+
+def _in_parquet(directory: Path, columns: dict[str, list[Any]]) -> tuple[Any, None]:
+    pa.parquet.write_table(pa.table(columns), directory / "t.parquet")
+    return directory / "t.parquet", None
+
+
+def _in_csv(directory: Path, columns: dict[str, list[Any]]) -> tuple[Any, None]:
+    rows = zip(*columns.values(), strict=True)
+    (directory / "t.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]))
+    return directory / "t.csv", None
+
+
+def _in_duckdb(directory: Path, columns: dict[str, list[Any]]) -> tuple[Any, str]:
+    with duckdb.connect(str(directory / "t.duckdb")) as connection:
+        values = ", ".join(str(tuple(row)) for row in zip(*columns.values(), strict=True))
+        connection.execute("CREATE TABLE people (sex VARCHAR, number BIGINT, huge HUGEINT)")
+        connection.execute(f"INSERT INTO people VALUES {values}")
+    return directory / "t.duckdb", "people"
+
+
+@pytest.mark.parametrize("store", [_in_parquet, _in_csv, _in_duckdb])
+def test_values_that_no_row_can_hold_are_declared_without_harm(tmp_path: Path, store: Store) -> None:
+    """A NUL in a string, and integers beyond the column's type."""
+    source, table = store(tmp_path, {"sex": ["F"], "number": [2**63 - 1], "huge": [5]})
+    assert counted(source, table, Categorical(["F", "nul\0", "';--"]), "sex") == [1, 0, 0]
+    assert counted(source, table, Integer(2**63 - 2, 2**63 + 5), "number") == [0, 1, 0, 0, 0, 0, 0, 0]
+    assert counted(source, table, Integer(-(2**80), -(2**80) + 2), "number") == [0, 0, 0]
+    assert counted(source, table, Categorical([1, 10**60, -(10**60), 5]), "huge") == [0, 0, 0, 1]
+
+
+def test_a_statement_about_another_domain_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    domain, other = Domain({"a": Integer(0, 9)}), Domain({"a": Integer(0, 8)})
+    with coded(tmp_path / "t.csv", None, domain) as (opened, _), pytest.raises(DataError, match="another domain"):
+        opened.measure([Statement.one("count", Condition.of(other.query()))])
+
+
+def test_persons_that_spark_reads(spark_master: str, tmp_path: Path) -> None:
+    """Of each at most so many rows, and those without a person not at all, as from a file that Spark does not read."""
+    cells = {"who": ["a", "a", "b", None, "NA", "b", "b", "c"], "a": [1, 1, 2, 3, 4, 2, 2, 9]}
+    pa.parquet.write_table(pa.table(cells), tmp_path / "t.parquet")
+    domain = Domain({"a": Integer(0, 4)})
+    found = []
+    for source in (spark_master, ""):
+        place = place_of(
+            f"{source}{tmp_path / 't.parquet'}", None, domain, tmp_path / f"codes{len(found)}", Reading(nulls=("NA",))
         )
-        table = opener(rows, domain)
-        try:
-            assert table.measure(statements) == expected(domain, rows, statements)
-        finally:
-            table.close()
-
-    measures()
-
-
-ROWS = rows_inside(60)
-
-
-@pytest.mark.parametrize("opener", EXAMPLES, indirect=True)
-def test_one_value_outside_the_domain_takes_a_row_out_of_every_count(opener):
-    """All attributes at once: whatever is amiss, and with whichever attribute, only the rows within are counted."""
-    domain = Domain(ATTRIBUTES)
-    whole = Condition.of(domain.query())
-    statements = [Statement("count", whole, groups=(index,)) for index in range(len(ATTRIBUTES))]
-    summable = ("age", "beyond_64", "huge", "income", "real", "amount", "count")
-    statements += [Statement("count", whole), *(Statement("sum", whole, name) for name in summable)]
-    table = opener([*rows_outside(), *ROWS], domain)
-    measured = table.measure(statements)
-    assert measured == expected(domain, ROWS, statements)
-    assert measured[len(ATTRIBUTES)] == [[len(ROWS)]]
-    table.close()
-
-
-_ODD_ROWS = [
-    tuple({"sex": "F", "age": 5, "number": 2**63 - 1, "huge": 10**38 - 1, "beyond_64": 2}.get(name) for name in COLUMNS)
-]
-
-
-@pytest.mark.parametrize("opener", EXAMPLES, indirect=True)
-def test_a_batch_is_one_scan_of_the_table(opener):
-    """Statements with different conditions and groups, sums among them, are one query that scans the table once."""
-    domain = Domain({name: ATTRIBUTES[name] for name in ("sex", "many", "age", "income", "flag")})
-    conditions = [Condition.of(domain.query(where)) for where in ({}, {"age": 2}, {"sex": ["F", "f"]}, {"flag": True})]
-    statements = [
-        Statement("count", condition, groups=groups) for condition in conditions for groups in ((), (0,), (0, 2))
-    ]
-    statements += [Statement("average", conditions[1], "income", groups=(4,)), Statement("sum", conditions[0], "age")]
-    table = opener(ROWS, domain)
-    [sql] = table.sql(statements)
-    plan = "\n".join(str(cell) for row in table._run(f"EXPLAIN {sql}") for cell in row)
-    assert len(re.findall(r"─ Seq Scan|Seq Scan on|Scan ExistingRDD", plan)) == 1, plan
-    assert table.measure(statements) == expected(domain, ROWS, statements)
-    table.close()
-
-
-@pytest.mark.parametrize("opener", ["parquet", "postgres"], indirect=True)
-def test_more_numbers_than_one_query_returns_are_measured_too(opener):
-    """Of a thousand different numbers and more none is lost."""
-    domain = Domain({"age": ATTRIBUTES["age"], "number": ATTRIBUTES["number"], "many": ATTRIBUTES["many"]})
-    pairs = [(first, second) for first in range(50) for second in range(first)][:520]
-    statements = [
-        Statement("sum", Condition.of(domain.query(many=[f"v{first:02}", f"v{second:02}"])), "age")
-        for first, second in pairs
-    ]
-    table = opener(ROWS, domain)
-    assert len(table.sql(statements)) == 2
-    assert table.measure(statements) == expected(domain, ROWS, statements)
-    table.close()
-
-
-@pytest.mark.parametrize("opener", ["parquet", "csv", "duckdb", "postgres"], indirect=True)
-def test_tables_are_measured_from_several_threads(opener):
-    """Each thread gets the numbers of its own statements."""
-    domain = Domain({name: ATTRIBUTES[name] for name in ("sex", "age")})
-    statements = [
-        Statement("count", Condition.of(domain.query(sex=sex, age=age))) for sex in ("F", "f") for age in range(-3, 7)
-    ]
-    table = opener(ROWS, domain)
-    with ThreadPoolExecutor(8) as pool:
-        measured = list(pool.map(lambda one: table.measure([one])[0], statements * 3))
-    assert measured == expected(domain, ROWS, statements) * 3
-    table.close()
-
-
-@pytest.mark.parametrize("opener", EXAMPLES, indirect=True)
-def test_a_closed_table_says_so_and_another_domain_is_refused(opener):
-    """Neither is an error of the engine's own."""
-    domain, other = Domain({"age": ATTRIBUTES["age"]}), Domain({"flag": ATTRIBUTES["flag"]})
-    table = opener(ROWS[:3], domain)
-    with pytest.raises(DataError, match="another domain"):
-        table.measure([Statement("count", Condition.of(other.query()))])
-    table.ready()
-    table.close()
-    table.close()
-    with pytest.raises(DataError, match="closed"):
-        table.ready()
-    with pytest.raises(DataError, match="closed"):
-        table.measure([Statement("count", Condition.of(domain.query()))])
-
-
-@pytest.mark.parametrize("opener", EXAMPLES, indirect=True)
-def test_values_that_no_row_can_hold_are_declared_without_harm(opener):
-    """A NUL in a string, which PostgreSQL cannot store, and integers beyond the column's type."""
-    held = Domain(
-        {
-            "sex": Categorical(["F", "nul\0", "';--"]),
-            "number": Integer(2**63 - 2, 2**63 + 5),
-            "huge": Integer(10**38 - 2, 10**38 + 5),
-        }
-    )
-    never = Domain({"age": Integer(-(2**80), -(2**80) + 2), "beyond_64": Categorical([1, 10**60, -(10**60)])})
-    counts = []
-    for domain in (held, never):
-        table = opener(_ODD_ROWS, domain)
-        groups = [(index,) for index in range(len(domain.names))]
-        counts += table.measure([Statement("count", Condition.of(domain.query()), groups=one) for one in groups])
-        table.close()
-    assert counts == [[[1, 0, 0]], [[0, 1, 0, 0, 0, 0, 0, 0]], [[0, 1, 0, 0, 0, 0, 0, 0]], [[0, 0, 0]], [[0, 0, 0]]]
+        place = replace(place, person="who", rows_per_person=2)
+        imprint, report = write_table(place, b"key")
+        with closing(open_table(place)) as opened:
+            counts = opened.measure([Statement.one("count", Condition.of(domain.query()), groups=(0,))])
+        found.append((imprint.kept, report.as_json(), counts))
+    assert found[0] == found[1]
+    assert found[0][0] == 5
+    assert found[0][2] == [[[0, 2, 2, 0, 0]]]

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
-_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
@@ -21,12 +21,16 @@ _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of code: its page, its language, its text and the line on which it begins."""
+    """A block of code: its page, its language, its text, the line on which it begins, and the comment before it.
+
+    A comment says what the tests are to make of the block: ``file: NAME``, or ``not run: WHY``.
+    """
 
     page: Path
     language: str
     text: str
     line: int
+    mark: str = ""
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
@@ -47,7 +51,8 @@ def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     for found in _FENCED.finditer(text):
-        yield Block(page, found[1], found[2], text.count("\n", 0, found.start()) + 1)
+        line = text.count("\n", 0, found.start()) + (2 if found[1] else 1)
+        yield Block(page, found[2], found[3], line, found[1] or "")
 
 
 def prose(page: Path) -> str:

@@ -14,7 +14,7 @@ from tests.docs.pages import DOCS, PAGES, blocks, inline_code, prose, sections
 
 CLI_PAGE = DOCS / "cli.md"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*|(?<![\w-])-[a-z]\b")
-EVERYWHERE = {"--help"}
+EVERYWHERE = {"--help", "-h", "--version"}
 """Options of every command, which are described once."""
 
 

@@ -21,7 +21,7 @@ THREADS = 16
 
 def main(settings: str, processes: int, rounds: int) -> None:
     """Let the processes take part in all rounds."""
-    for module in ("ibis.backends.duckdb", "parcomp.data.duckdb_table", "parcomp.ledger.postgres"):
+    for module in ("parcomp.data.codes.duckdb_codes", "parcomp.ledger.postgres"):
         import_module(module)
     context = multiprocessing.get_context("fork")
     pipes = []

@@ -101,7 +101,7 @@ def _check(path):
             costs=[charge.units / 1e9 for charge in released],
         )
         assert custodian.balance().loss >= max_overlap(workload).upper
-        assert audit_charges(custodian.charges(), custodian.settings.binding, domain).ok
+        assert audit_charges(custodian.charges(), custodian._ledger.binding, domain).ok
     return len(notes)
 
 

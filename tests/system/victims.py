@@ -19,7 +19,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from parcomp.custodian import Custodian, Settings
-from parcomp.data.csv_text import CsvFile
 from parcomp.errors import RefusedError
 from parcomp.noise import Mechanism, add_noise
 from parcomp.overlap import LiveOverlap
@@ -27,8 +26,6 @@ from parcomp.sql import parse_statement
 
 ASKS = 2
 WATCHED = ("/custodian/", "/ledger/", "/noise/", "/data/")
-UNWATCHED = "/csv_text.py"
-"""DuckDB calls it from any of its threads, so how many calls this one sees differs; nothing is charged by then."""
 
 
 def main(settings: Sequence[str]) -> None:
@@ -57,12 +54,9 @@ def main(settings: Sequence[str]) -> None:
 
 def _warm_up(settings: Settings) -> None:
     """Load what every victim needs, without a connection or a thread that a fork would tear apart."""
-    import_module("ibis.backends.duckdb")
-    import_module("parcomp.data.duckdb_table")
+    import_module("parcomp.data.codes.duckdb_codes")
     if settings.ledger.startswith("postgresql"):
         import_module("parcomp.ledger.postgres")
-    # Its kernel is loaded with the first file that is read.
-    CsvFile(settings.source).rows([]).read_all()
     add_noise(Mechanism("discrete-laplace", 1.0), [0])
     live = LiveOverlap(settings.domain, settings.row_budget)
     for number in range(2):
@@ -108,8 +102,7 @@ class _Watch:
         code = frame.f_code
         watched = self._watched.get(code)
         if watched is None:
-            file = code.co_filename
-            watched = any(part in file for part in WATCHED) and not file.endswith(UNWATCHED)
+            watched = any(part in code.co_filename for part in WATCHED)
             self._watched[code] = watched
         if watched and event in ("call", "return", "c_call", "c_return"):
             self.calls += 1
