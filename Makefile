@@ -17,7 +17,7 @@ CODE := src tests benchmarks experiments tools
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test soak java check mutants bench graph api docs lock clean
+.PHONY: help setup demo serve test soak java chromium check mutants bench graph api docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,7 +48,12 @@ $(STAMP): requirements.lock pyproject.toml | $(BIN)/python
 demo: $(STAMP) ## see what Parcomp does, on a small example
 	@$(BIN)/parcomp demo
 
-test: check java ## run the checks, then all tests and doctests
+# PORT=8080 serves on another port.
+PORT ?= 8000
+serve: $(STAMP) ## answer over HTTP on the demo's table: prints the address and two keys
+	@$(BIN)/python -m parcomp.cli.demo_server --port $(PORT)
+
+test: check java chromium ## run the checks, then all tests and doctests
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 soak: $(STAMP) ## run the tests that take many more cases, for an hour or so
@@ -61,6 +66,15 @@ java:
 	    export DEBIAN_FRONTEND=noninteractive; apt-get update -qq >/dev/null; \
 	    apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 \
 	        || apt-get install -y -qq --no-install-recommends openjdk-21-jre-headless >/dev/null; \
+	}
+
+# Only the tests of the console need it, and they say so if it is missing.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	    || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || { \
+	    echo "Installing Chromium for the tests of the console"; \
+	    export DEBIAN_FRONTEND=noninteractive; apt-get update -qq >/dev/null; \
+	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	}
 
 check: $(STAMP) ## format, lint, types (strict) and layers

@@ -62,7 +62,9 @@ def _fill(settings: CustodianSettings, queries: list[Query], seed: int) -> None:
     live = LiveOverlap(settings.domain, settings.row_budget)
     live.load(zip(queries, costs, strict=True))
     entries = [
-        Entry(utc_now(), "", Statement("count", Condition.of(query)).text, json.dumps(query.where()), cost, live.upper)
+        Entry(
+            utc_now(), "", Statement.one("count", Condition.of(query)).text, json.dumps(query.where()), cost, live.upper
+        )
         for query, cost in zip(queries, costs, strict=True)
     ]
     ledger = create_ledger(settings.ledger, settings.binding)

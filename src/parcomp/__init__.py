@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parcomp.custodian import Custodian
     from parcomp.errors import ParcompError
     from parcomp.graph import chromatic_number, clique_number
-    from parcomp.model import Binned, Categorical, Domain, Integer, Query, Workload, between
+    from parcomp.model import Binned, Categorical, Dated, Domain, Integer, Query, Stepped, Workload, between
     from parcomp.overlap import max_overlap
     from parcomp.planning import plan
     from parcomp.privacy import Neighbours, privacy_loss
@@ -36,11 +36,13 @@ __all__ = [
     "Categorical",
     "Cost",
     "Custodian",
+    "Dated",
     "Domain",
     "Integer",
     "Neighbours",
     "ParcompError",
     "Query",
+    "Stepped",
     "Workload",
     "__version__",
     "between",
@@ -61,7 +63,7 @@ _, _export, __dir__ = lazy_exports(
         "custodian": "Custodian",
         "errors": "ParcompError",
         "graph": "chromatic_number clique_number",
-        "model": "Binned Categorical Domain Integer Query Workload between",
+        "model": "Binned Categorical Dated Domain Integer Query Stepped Workload between",
         "overlap": "max_overlap",
         "planning": "plan",
         "privacy": "Neighbours privacy_loss",

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parcomp.errors import ArgumentError, ParcompError, shown
+from parcomp.errors import ArgumentError, FileError, ParcompError, shown
 
-__all__ = ["picture"]
+__all__ = ["drawing", "picture"]
 
 
 @contextmanager
@@ -30,3 +30,34 @@ def picture(path: Path, **figure: Any) -> Iterator[tuple[Any, Any]]:
         plt.close(drawn)
     except ImportError as error:
         raise ParcompError("a picture needs matplotlib and networkx: pip install 'parcomp[plot]'") from error
+
+
+@contextmanager
+def drawing(path: str | Path | None, axes: Any = None, **figure: Any) -> Iterator[Any]:
+    """Yield axes to draw on: those given, else new ones, which are written to a file if there is a path.
+
+    Without a path they are pyplot's, so that a notebook shows them; with one, pyplot and its backend are left alone.
+    """
+    target = None if path is None else Path(path)
+    if target is not None and target.suffix.lower() != ".png":
+        raise ArgumentError(f"a picture is a PNG file, NAME.png, not {shown(target.name)}")
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  an optional dependency
+    except ImportError as error:
+        raise ParcompError("a picture needs matplotlib: pip install 'parcomp[plot]'") from error
+    settings = {"layout": "constrained", **figure}
+    if axes is None and target is None:
+        from matplotlib import pyplot as plt  # noqa: PLC0415
+
+        drawn = plt.figure(**settings)
+    elif axes is None:
+        drawn = Figure(**settings)
+    else:
+        drawn = axes.figure
+    yield drawn.add_subplot() if axes is None else axes
+    if target is not None:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            drawn.savefig(target, dpi=120, bbox_inches="tight")
+        except OSError as error:
+            raise FileError(target, f"cannot be written ({error.strerror})") from None

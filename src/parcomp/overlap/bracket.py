@@ -49,7 +49,7 @@ class MaximumOverlap:
 
     ``upper`` is proven and is what privacy is charged by; ``lower`` is the weight of ``members``, the queries that
     the row ``witness`` satisfies.  Both are in the additive unit of the workload's costs (μ² for ``mu``).
-    ``explanation`` says in lines of text which reductions bit and what the bounds come from.
+    ``explanation`` says in lines of text how the workload was made smaller, and why no row weighs more than ``upper``.
     """
 
     queries: int

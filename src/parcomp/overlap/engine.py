@@ -79,14 +79,31 @@ class Engine(Course):
         return Bracket(compiled.weigh(row), upper, row, self._explain())
 
     def _explain(self) -> tuple[str, ...]:
-        """Which reductions bit, and what the upper end of each part comes from."""
-        if self._problem is None:
-            return ("the time was up before the workload was reduced: the upper end is the total",)
+        """How the workload was made smaller, and why no row can weigh more than the upper end."""
+        problem = self._problem
+        if problem is None:
+            return ("the time was up before anything but the sum of all costs was proven",)
+        lines = []
+        if problem.log:
+            left = [leaf.compiled for leaf in problem.leaves]
+            before, after = _size([self._compiled]), _size(left)
+            parts = f", in {len(left):,} parts to solve one by one" if len(left) > 1 else ""
+            lines.append(f"made smaller with the same answer: from {before} to {after}{parts}")
         closers = Counter(part.strategy for part in self._parts if part.strategy is not None)
-        lines = [str(step) for step in self._problem.log]
         for closer, count in closers.most_common():
-            lines.append(f"upper end: {closer}" + (f" ({count:,} parts)" if count > 1 else ""))
+            lines.append(f"no row weighs more: {closer}" + (f" (in {count:,} parts)" if count > 1 else ""))
         return tuple(lines)
+
+
+def _size(compiled: Sequence[CompiledWorkload]) -> str:
+    """How large workloads are, in words."""
+    queries, attributes = sum(one.query_count for one in compiled), sum(one.attribute_count for one in compiled)
+    values = sum(int(one.sizes.sum(dtype=np.int64)) for one in compiled)
+    if not queries:
+        return "nothing: all that is left is settled"
+    counts = ((queries, "query", "queries"), (values, "value", "values"), (attributes, "attribute", "attributes"))
+    some, of, them = (f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
+    return f"{some} on {of} of {them}"
 
 
 def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:

@@ -100,7 +100,9 @@ def coloring_bound(compiled: CompiledWorkload, bracket: Bracket) -> Bracket:
     if bound >= bracket.upper:
         return bracket
     return replace(
-        bracket, upper=bound, explanation=(*bracket.explanation, "upper end: a coloring of the query graph, after all")
+        bracket,
+        upper=bound,
+        explanation=(*bracket.explanation, "no row weighs more: queries were colored so that no two of a color meet"),
     )
 
 

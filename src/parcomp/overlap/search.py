@@ -19,13 +19,13 @@ Row: TypeAlias = npt.NDArray[np.int32]
 class Strategy(StrEnum):
     """What can be tried on a part, in this order."""
 
-    EVERY_ROW = "a look at every row"
-    SWEEP = "a sweep over ranges"
-    ROW_SEARCH = "row local search"
-    GROUPS = "groups of disjoint queries"
-    COLORING = "a coloring of the query graph"
-    BOX_SEARCH = "box search"
-    VALUE_SEARCH = "value search"
+    EVERY_ROW = "every combination of the values left was looked at"
+    SWEEP = "the ranges of an attribute were gone through from end to end"
+    ROW_SEARCH = "a row was found that satisfies all that is left"
+    GROUPS = "queries were put into groups that are disjoint, of which a row satisfies one each"
+    COLORING = "queries were colored so that no two of a color meet, and a row satisfies one of each color"
+    BOX_SEARCH = "the rows were cut into ever smaller boxes, and none is left that could hold a heavier row"
+    VALUE_SEARCH = "values were fixed one by one, and none is left that could lead to a heavier row"
 
 
 class Search(Course):

@@ -136,8 +136,12 @@ def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Te
         number = GraphNumber(compiled, method)
         with suppress(KeyboardInterrupt):
             run(number, deadline, None if tell is None else lambda: tell(0, number.upper))
-        why = "the clique number" if method == "clique" else "a coloring"
+        why = (
+            "the heaviest set of queries of which any two meet weighs as much"
+            if method == "clique"
+            else "queries were colored so that no two of a color meet, and a row satisfies one of each color"
+        )
         lower, row = find_row(compiled, _WITNESS_WORK * (len(compiled.term) + int(compiled.sizes.sum(dtype=np.int64))))
-        return Bracket(lower, number.upper, row, (f"upper end: {why} of the query graph",))
+        return Bracket(lower, number.upper, row, (f"no row weighs more: {why}",))
     # Making a bracket to tell of takes time, so nobody is told where nobody listens.
     return solve(compiled, deadline, None if tell is None else lambda bracket: tell(bracket.lower, bracket.upper))

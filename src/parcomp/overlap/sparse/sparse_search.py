@@ -93,12 +93,16 @@ class SparseSearch(Course):
         positions = np.flatnonzero(overlaps.near())
         chosen = np.isin(self._queries[positions], satisfied(self._workload, self._queries[positions], codes))
         lower = int(self._weights[positions[chosen]].sum())
-        bound = "a coloring" if self._colored is not None else "the clique number"
-        reason = f"upper end: {bound} of the query graph"
+        bound = (
+            "queries were colored so that no two of a color meet, and a row satisfies one of each color"
+            if self._colored is not None
+            else "the heaviest set of queries of which any two meet weighs as much"
+        )
+        reason = f"no row weighs more: {bound}"
         upper = self._cliques.upper if self._colored is None else self._colored
         if overlaps.exhausted:
             # A search that has ended leaves no overlap heavier than its own, and the row's is one of those.
-            upper, reason = lower, "all cliques that could be heavier were searched"
+            upper, reason = lower, "every set of queries that could be heavier was looked at"
         return Bracket(lower, upper, codes, (reason,))
 
     def _begin(self, *, late: bool = False) -> _OverlapSearch:
