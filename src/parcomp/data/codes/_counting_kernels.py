@@ -10,12 +10,60 @@ places.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from parcomp.bits import lowest_bit
 from parcomp.jit import inner_kernel, kernel
 
-__all__ = ["mark", "tally"]
+__all__ = ["Conditions", "Jobs", "Rows", "mark", "tally"]
+
+
+class Rows(NamedTuple):
+    """Coded rows.
+
+    ``places[row, i]`` is the place of a row on attribute ``i``, ``weight[row]`` how many rows it stands for and
+    ``codes[row, j]`` a code that is summed or grouped by.
+    """
+
+    places: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]
+
+
+class Conditions(NamedTuple):
+    """What rows are counted for.
+
+    ``full`` has the bits of all queries, and ``owner`` says for each the condition whose alternative it is; those of
+    one condition stand together, so a row is counted once.
+    """
+
+    masks: npt.NDArray[np.uint64]
+    full: npt.NDArray[np.uint64]
+    owner: npt.NDArray[np.int64]
+
+
+class Jobs(NamedTuple):
+    """What is added up beside the plain counts.
+
+    Condition ``c`` has the jobs ``job[c]:job[c + 1]``, and each adds the weight, times the code ``summed`` unless that
+    is negative, to ``total[target + group]``.  The group is the sum of the positions in the factors
+    ``factor[i]:factor[i + 1]`` of the job, each by its stride; a factor is the runs ``edges[f]:edges[f + 1]`` of the
+    code ``source``, in which positions rise by ``rises``.  A row in no run of a factor is in no group.
+    """
+
+    job: npt.NDArray[np.int64]
+    summed: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    factor: npt.NDArray[np.int64]
+    source: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
+    rises: npt.NDArray[np.int64]
+    edges: npt.NDArray[np.int64]
+    edge: npt.NDArray[np.int64]
+    before: npt.NDArray[np.int64]
 
 
 @kernel
@@ -51,45 +99,17 @@ def _position(edge, begin, end, before, rises, code):
 
 
 @kernel
-def tally(
-    places,
-    masks,
-    full,
-    owner,
-    weight,
-    codes,
-    count,
-    job,
-    summed,
-    target,
-    factor,
-    source,
-    stride,
-    rises,
-    edges,
-    edge,
-    before,
-    total,
-):
-    """Add rows to the numbers of the conditions that they satisfy.
-
-    ``places[row, i]`` is the place of a row on attribute ``i``, ``weight[row]`` how many rows it stands for and
-    ``codes[row, j]`` a code that is summed or grouped by.  ``full`` has the bits of all queries, and ``owner`` says for
-    each the condition whose alternative it is; those of one condition stand together, so a row is counted once.
-
-    ``count`` has a number for each condition.  Condition ``c`` has the jobs ``job[c]:job[c + 1]``, and each adds the
-    weight, times the code ``summed`` unless that is negative, to ``total[target + group]``.  The group is the sum of
-    the positions in the factors ``factor[i]:factor[i + 1]`` of the job, each by its stride; a factor is the runs
-    ``edges[f]:edges[f + 1]`` of the code ``source``, in which positions rise by ``rises``.  A row in no run of a factor
-    is in no group.
-    """
-    rows, attributes = places.shape
+def tally(rows, conditions, jobs, count, total):
+    """Add rows to ``count``, which has a number for each condition, and to ``total``, where jobs say."""
+    places, weight, codes = rows
+    masks, full, owner = conditions
+    job, summed, target, factor, source, stride, rises, edges, edge, before = jobs
     words = len(full)
     bits = np.empty(words, np.uint64)
-    for row in range(rows):
+    for row in range(len(weight)):
         for word in range(words):
             bits[word] = full[word]
-        for i in range(attributes):
+        for i in range(places.shape[1]):
             place = places[row, i]
             for word in range(words):
                 bits[word] &= masks[place, word]

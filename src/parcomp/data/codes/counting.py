@@ -248,8 +248,9 @@ class Scan:
         self.sql = _scan_sql(used, relation, grouped=4 * math.prod(sizes[i] + 1 for i in used) <= stored)
         self._tested = [used.index(index) for index in tested]
         self._read = [used.index(index) for index in read]
-        self._owner = np.repeat(np.arange(len(conditions)), [len(condition) for condition in conditions])
-        self._places, self._masks, self._full = _masks(queries, tested, sizes)
+        owner = np.repeat(np.arange(len(conditions)), [len(condition) for condition in conditions])
+        self._places, masks, full = _masks(queries, tested, sizes)
+        self._conditions = kernels.Conditions(masks, full, owner)
         self._count = np.zeros(len(conditions), np.int64)
         self._jobs = _Jobs.of(tallies, read)
         for number, some in enumerate(tallies):
@@ -263,26 +264,17 @@ class Scan:
         """Count some records, given as the columns of the query's result."""
         for start in range(0, len(chunk[-1]), _SLICE):
             part = [values[start : start + _SLICE] for values in chunk]
-            rows = len(part[-1])
-            places = np.empty((rows, len(self._tested)), np.int32)
+            many = len(part[-1])
+            places = np.empty((many, len(self._tested)), np.int32)
             for i, (where, place) in enumerate(zip(self._tested, self._places, strict=True)):
                 places[:, i] = place(part[where])
-            codes = np.empty((rows, len(self._read)), np.int64)
+            codes = np.empty((many, len(self._read)), np.int64)
             for i, where in enumerate(self._read):
                 codes[:, i] = part[where]
             # A copy, since what an engine hands out may be read-only, for which the kernel would be compiled again.
             weight = np.array(part[-1], np.int64)
-            kernels.tally(
-                places,
-                self._masks,
-                self._full,
-                self._owner,
-                weight,
-                codes,
-                self._count,
-                *self._jobs.arrays,
-                self._jobs.total,
-            )
+            rows = kernels.Rows(places, weight, codes)
+            kernels.tally(rows, self._conditions, self._jobs.arrays, self._count, self._jobs.total)
 
 
 class _View(Sequence[int]):
@@ -369,12 +361,9 @@ def _masks(
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """What is added up beside the plain counts; ``targets`` says where in ``total`` each tally begins.
+    """What is added up beside the plain counts; ``targets`` says where in ``total`` each tally begins."""
 
-    ``arrays`` are those of :func:`~parcomp.data.codes._counting_kernels.tally`, from ``job`` to ``before``.
-    """
-
-    arrays: tuple[npt.NDArray[np.int64], ...]
+    arrays: kernels.Jobs
     total: npt.NDArray[np.int64]
     targets: Mapping[_Tally, int]
 
@@ -411,4 +400,5 @@ class _Jobs:
                 factor.append(len(source))
             job.append(len(summed))
         listed = (job, summed, list(targets.values()), factor, source, stride, rises, edges, edge, before)
-        return cls(tuple(np.array(numbers, np.int64) for numbers in listed), np.zeros(total, np.int64), targets)
+        arrays = kernels.Jobs(*(np.array(numbers, np.int64) for numbers in listed))
+        return cls(arrays, np.zeros(total, np.int64), targets)
