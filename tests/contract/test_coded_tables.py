@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from parcomp.data.codes import counting
 from parcomp.data.codes.duckdb_codes import DuckDBCodes
+from parcomp.data.layout import Given
 from parcomp.errors import ArgumentError, DataError
 from parcomp.model.attribute import Categorical, Integer
 from parcomp.model.condition import Condition
@@ -250,6 +251,24 @@ def test_rows_that_are_no_codes_are_refused(place):
     assert sum(counted(place).values()) == 5
 
 
+def test_staged_rows_that_are_not_those_that_were_looked_at_are_refused(place):
+    """One row more or less, or one value more or less outside; the table that was there stays."""
+    place.make(DOMAIN, random_rows(5))
+    sizes = [attribute.size for attribute in DOMAIN.attributes.values()]
+    for rows in ([], random_rows(40)):
+        outside = [sum(row[index] == size for row in rows) for index, size in enumerate(sizes)]
+        with place.writer(DOMAIN) as writer:
+            place.stage(writer, rows)
+            writer.check_staged(Given(len(rows), outside))
+            amiss = [Given(len(rows) + 1, outside)]
+            for index, count in enumerate(outside):
+                amiss.append(Given(len(rows), [*outside[:index], count + 1, *outside[index + 1 :]]))
+            for given in amiss:
+                with pytest.raises(DataError, match="has changed while it was read"):
+                    writer.check_staged(given)
+    assert sum(counted(place).values()) == 5
+
+
 @pytest.mark.parametrize("place", ["duckdb", "postgres"], indirect=True)
 def test_an_error_of_the_source_comes_through_and_changes_nothing(place):
     """What the reading half raises is what its caller sees."""
@@ -319,6 +338,101 @@ def test_another_role_of_the_database_reads_nothing(place):
             owner.execute(f"SELECT * FROM parcomp.{tables[0]}".encode())
         owner.execute("RESET ROLE")
         owner.execute("DROP ROLE curious")
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_default_privileges_open_no_table(place):
+    """Whoever they are for, by whatever name, and on whatever is made, the schema too."""
+    names = ["curious", 'an "odd" role', "public"]
+    quoted = {name: '"' + name.replace('"', '""') + '"' for name in names[:2]} | {"public": "PUBLIC"}
+    with psycopg.connect(place.address, autocommit=True) as owner:
+        for name in names[:2]:
+            owner.execute(f"CREATE ROLE {quoted[name]}".encode())
+        try:
+            for name in quoted.values():
+                for what in ("TABLES", "SCHEMAS"):
+                    owner.execute(f"ALTER DEFAULT PRIVILEGES GRANT ALL ON {what} TO {name}".encode())
+            for _ in range(2):
+                place.make(DOMAIN, random_rows(10), persons_of(random_rows(10), list(range(10))))
+            tables = [name for (name,) in owner.execute(TABLES)]
+            assert sorted(name.partition("_")[0] for name in tables) == ["codes", "imprints", "taken"]
+            for name in names[:2]:
+                owner.execute(f"SET ROLE {quoted[name]}".encode())
+                for table in tables:
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="schema"):
+                        owner.execute(f"SELECT * FROM parcomp.{table}".encode())
+                owner.execute("RESET ROLE")
+                owner.execute(f"GRANT USAGE ON SCHEMA parcomp TO {quoted[name]}".encode())
+                owner.execute(f"SET ROLE {quoted[name]}".encode())
+                for table in tables:
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="table"):
+                        owner.execute(f"SELECT * FROM parcomp.{table}".encode())
+                owner.execute("RESET ROLE")
+            place.open(DOMAIN).close()
+        finally:
+            for name in names[:2]:
+                owner.execute(f"DROP OWNED BY {quoted[name]}; DROP ROLE {quoted[name]}".encode())
+
+
+@pytest.mark.parametrize(
+    "grant",
+    [
+        'SELECT ON TABLE {codes} TO "cu rious"',
+        'SELECT (c0) ON TABLE {taken} TO "cu rious"',
+        'UPDATE ON TABLE {codes} TO "cu rious"',
+        "SELECT ON TABLE parcomp.imprints TO PUBLIC",
+    ],
+)
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_a_table_that_others_were_granted_is_refused_until_the_grant_is_taken_back(place, grant):
+    """As the message says, by the statements that it has."""
+    rows = random_rows(10)
+    place.make(DOMAIN, rows, persons_of(rows, list(range(10))))
+    with psycopg.connect(place.address, autocommit=True) as owner:
+        owner.execute('CREATE ROLE "cu rious"')
+        try:
+            tables = {name.partition("_")[0]: f"parcomp.{name}" for (name,) in owner.execute(TABLES)}
+            owner.execute(f"GRANT {grant.format(**tables)}".encode())
+            with pytest.raises(
+                DataError, match=r"others were granted access .* run: REVOKE ALL ON TABLE parcomp"
+            ) as told:
+                place.open(DOMAIN)
+            if "imprints" in grant:
+                with pytest.raises(DataError, match=r"REVOKE ALL ON TABLE parcomp\.imprints FROM PUBLIC"):
+                    place.make(DOMAIN, rows)
+            owner.execute(str(told.value).partition("run: ")[2].encode())
+            place.open(DOMAIN).close()
+        finally:
+            owner.execute('DROP OWNED BY "cu rious"; DROP ROLE "cu rious"')
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_a_list_of_tables_that_is_somebody_elses_is_refused(place):
+    """Its owner could read which rows the table has."""
+    with psycopg.connect(place.address, autocommit=True) as owner:
+        owner.execute("CREATE ROLE custodian LOGIN")
+        owner.execute("CREATE SCHEMA parcomp; GRANT ALL ON SCHEMA parcomp TO custodian")
+        owner.execute("CREATE TABLE parcomp.imprints (name TEXT PRIMARY KEY, place TEXT, imprint TEXT)")
+        try:
+            parts = urlsplit(place.address)
+            address = urlunsplit(parts._replace(netloc="custodian@" + parts.netloc.rpartition("@")[2]))
+            with pytest.raises(DataError, match=r"parcomp\.imprints in PostgreSQL belongs to another user"):
+                Place(place.engine, address).make(DOMAIN, random_rows(3))
+        finally:
+            owner.execute("DROP OWNED BY custodian; DROP ROLE custodian")
+
+
+@pytest.mark.parametrize("place", ["duckdb", "spark"], indirect=True)
+def test_files_that_others_may_read_are_refused_until_they_are_closed(place):
+    """By their modes; what the message says to run is enough."""
+    place.make(DOMAIN, random_rows(10))
+    path = Path(place.address)
+    path.chmod(0o755)
+    with pytest.raises(DataError, match="others may read the coded table, which holds every row; run: chmod") as told:
+        place.open(DOMAIN)
+    command = str(told.value).partition("run: ")[2]
+    subprocess.run([*command.split(), str(path)], check=True)
+    place.open(DOMAIN).close()
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)

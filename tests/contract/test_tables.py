@@ -190,3 +190,31 @@ def test_persons_that_spark_reads(spark_master: str, tmp_path: Path) -> None:
     assert found[0] == found[1]
     assert found[0][0] == 5
     assert found[0][2] == [[[0, 2, 2, 0, 0]]]
+
+
+@pytest.mark.parametrize("person", ["", "who"])
+def test_a_source_that_changes_while_spark_reads_it_is_refused(
+    spark_master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, person: str
+) -> None:
+    """What is encoded is what the custodian was shown, and progress is told of both readings."""
+    from parcomp.data.sources.spark_source import SparkSource  # noqa: PLC0415
+
+    pa.parquet.write_table(pa.table({"who": ["a", "a", "b"], "a": [1, 2, 9]}), tmp_path / "t.parquet")
+    domain = Domain({"a": Integer(0, 4)})
+    place = place_of(f"{spark_master}{tmp_path / 't.parquet'}", None, domain, tmp_path / "codes")
+    place = replace(place, person=person)
+    told: list[tuple[int, float | None]] = []
+    write_table(place, b"key", lambda rows, share: told.append((rows, share)))
+    assert told == [(3, 0.5), (3, 1.0)]
+    shown: list[Report] = []
+    encoded = SparkSource.encoded
+    for kept in ("c0 <> 1", "c0 <> 5"):
+
+        def without_some(self: Any, columns: Any, encode: Any, to: Any, kept: str = kept) -> Any:
+            frame = encoded(self, columns, encode, to)
+            return frame if to == "text string" else frame.filter(kept)
+
+        monkeypatch.setattr(SparkSource, "encoded", without_some)
+        with pytest.raises(DataError, match="the rows that were encoded are not those that were looked at"):
+            write_table(place, b"key", agree=shown.append)
+    assert not shown

@@ -140,6 +140,9 @@ def test_the_table_of_another_version_is_neither_overwritten_nor_compared_with(t
     (tmp_path / "custodian.codes").unlink()
     Custodian.create(path).close()
     written(tmp_path, other, person=False)
+    with pytest.raises(DataError, match="holds the coded table of 'visits' version '2'"):
+        load_table(Settings.load(path))
+    (tmp_path / "custodian.codes").unlink()
     with pytest.raises(DataError, match="is not here, so nothing can tell"):
         load_table(Settings.load(path))
 
@@ -266,3 +269,22 @@ def test_only_the_rows_that_were_loaded_last_are_counted(tmp_path):
         with pytest.raises(DataError, match="not the one that the ledger has loaded last"):
             custodian.ask(BY_WARD, epsilon="1")
         assert custodian.charges() == []
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_load_leaves_the_table_of_another_version_alone(tmp_path, has_ledger, is_open):
+    """With a ledger and without; that others may read it does not make it a table that is not there."""
+    path = written(tmp_path)
+    Custodian.create(path).close()
+    codes = tmp_path / "custodian.codes"
+    if has_ledger:
+        settings = Settings.load(written(tmp_path, version="2"))
+        create_ledger(settings.ledger, settings.binding).close()
+    else:
+        written(tmp_path, version="2")
+    codes.chmod(0o644 if is_open else 0o600)
+    before = codes.read_bytes()
+    with pytest.raises(DataError, match="others may read" if is_open else "holds the coded table of 'visits' version"):
+        load_table(Settings.load(path))
+    assert codes.read_bytes() == before

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import parcomp.data
 from parcomp.custodian.settings import Settings
-from parcomp.errors import DataError, LedgerError, MissingLedgerError, shown
+from parcomp.errors import DataError, LedgerError, MissingLedgerError, one_line, shown
 from parcomp.ledger import (
     Charge,
     Ledger,
@@ -58,6 +58,7 @@ def load_table(
     ``frame`` is the table itself, where the settings are of a data frame.  ``agree`` is shown what is outside the
     domain, for the custodian's eyes only, and may raise; ``progress`` is told how many rows were read.
     """
+    check_place(settings)
     try:
         ledger = _open(settings)
     except MissingLedgerError:
@@ -93,8 +94,8 @@ def check_place(settings: Settings) -> None:
     standing = parcomp.data.table_in_place(settings.place)
     if standing is not None and (standing.dataset, standing.version) != (settings.name, settings.version):
         raise DataError(
-            f"{settings.codes}: holds the coded table of {shown(standing.dataset)} version {shown(standing.version)}, "
-            "which its ledger needs; give these settings a file of another name"
+            f"{one_line(str(settings.codes))}: holds the coded table of {shown(standing.dataset)} version "
+            f"{shown(standing.version)}, which its ledger needs; give these settings a file of another name"
         )
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "MULTIPLICITY",
     "PERSON",
     "RANK",
+    "Given",
     "Imprint",
     "check_sums",
     "checked",
@@ -39,6 +40,7 @@ __all__ = [
     "column",
     "columns",
     "digest",
+    "given_sql",
     "outside",
     "sorted_sql",
     "staging_schema",
@@ -93,6 +95,34 @@ def staging_schema(domain: Domain, *, persons: bool) -> pa.Schema:
     ]
     keys = [pa.field(name, KEY, nullable=False) for name in (PERSON, RANK)] if persons else []
     return pa.schema([*coded, *keys])
+
+
+@dataclass(frozen=True)
+class Given:
+    """What staged rows hold: how many they are, and in how many each attribute is outside, in the order of the domain.
+
+    It is counted where rows are encoded and again where they are staged: a source that gives others when it is read a
+    second time is told by it.
+    """
+
+    rows: int
+    outside: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outside", tuple(self.outside))
+
+    def __add__(self, other: Given) -> Given:
+        added = [one + more for one, more in zip(self.outside, other.outside, strict=True)]
+        return Given(self.rows + other.rows, added)
+
+
+def given_sql(domain: Domain, staging: str) -> str:
+    """How many rows are staged, and in how many each attribute is outside."""
+    outsides = (
+        f"COALESCE(SUM(CASE WHEN {column(index)} = {outside(attribute)} THEN 1 ELSE 0 END), 0)"
+        for index, attribute in enumerate(domain.attributes.values())
+    )
+    return f"SELECT COUNT(*), {', '.join(outsides)} FROM {staging}"
 
 
 def checked(batch: pa.RecordBatch, domain: Domain, *, persons: bool) -> pa.RecordBatch:

@@ -18,6 +18,15 @@ __all__ = ["Reading", "TablePlace", "is_frame", "is_postgres", "is_spark"]
 
 _COMPRESSIONS = ("none", "gzip")
 
+_NO_FILES = frozenset({"unicode_escape", "raw_unicode_escape", "idna", "punycode", "undefined", "charmap"})
+"""What Python calls encodings of text, and no file is written in: source code, names of hosts, or nothing at all."""
+
+_NO_ZONES = frozenset({"posixrules", "localtime", "Factory"})
+"""Files beside the zones that stand for one or none of them, and for which one differs from machine to machine."""
+
+_OTHER_CLOCKS = ("posix/", "right/")
+"""The zones once more, and with leap seconds counted, by which a day would begin later than on any clock."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -45,9 +54,10 @@ class Reading:
             )
         try:
             codecs.getincrementaldecoder(self.encoding)
-            if not codecs.lookup(self.encoding)._is_text_encoding:
+            found = codecs.lookup(self.encoding)
+            if not found._is_text_encoding or found.name.replace("-", "_") in _NO_FILES:
                 raise LookupError
-        except LookupError:
+        except (LookupError, ValueError):
             raise DataError(
                 f"{one_line(self.encoding)!r} is not an encoding; write one such as utf-8 or cp1252"
             ) from None
@@ -67,7 +77,7 @@ class TablePlace:
 
     ``domain_text`` is the canonical text of the domain.  ``bound_source`` names the source as the ledger does, wherever
     files or servers move.  ``codes`` is the path of the coded table of a file or of Spark; in PostgreSQL it is beside
-    the table.
+    the table.  ``person_field`` is where ``person`` is written: file, line and field.
     """
 
     FRAME: ClassVar[str] = "frame://"
@@ -84,6 +94,7 @@ class TablePlace:
     rows_per_person: int
     codes: str | None
     bound_source: str
+    person_field: str = ""
 
 
 def is_frame(source: str) -> bool:
@@ -103,6 +114,8 @@ def is_spark(source: str) -> bool:
 
 def _check_time_zone(name: str) -> None:
     try:
+        if name in _NO_ZONES or name.startswith(_OTHER_CLOCKS):
+            raise ValueError
         ZoneInfo(name)
     except (LookupError, OSError, ValueError):
         raise DataError(f"{one_line(name)!r} is not a time zone; write one such as Europe/Vienna or UTC") from None

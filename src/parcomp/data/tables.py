@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from parcomp.data.codes.coded_table import OpenToOthersError
+from parcomp.data.codes.coded_writer import changed
 from parcomp.data.codes.drawn_codes import DrawnCodes
 from parcomp.data.codes.duckdb_codes import DuckDBCodes, DuckDBWriter
 from parcomp.data.encoding import Report, TableEncoder, match_columns, person_column
@@ -74,7 +76,14 @@ def write_table(
                 place.person,
                 place.rows_per_person,
             )
-            return writer.finish(imprint, growing_from=growing_from, before_publishing=before_publishing), report
+
+            def agreed(made: Imprint) -> None:
+                if made.kept != report.rows - report.rows_left_out:
+                    raise changed()
+                if before_publishing is not None:
+                    before_publishing(made)
+
+            return writer.finish(imprint, growing_from=growing_from, before_publishing=agreed), report
 
 
 def open_table(place: TablePlace) -> CodedTable:
@@ -89,9 +98,14 @@ def open_table(place: TablePlace) -> CodedTable:
 
 
 def table_in_place(place: TablePlace) -> Imprint | None:
-    """What the coded table that is in place says of itself, whatever settings it was made with; None if none is."""
+    """What the coded table that is in place says of itself, whatever settings it was made with; None if none is.
+
+    One that others may read is an error: taken for none, it would be replaced, whosever it is.
+    """
     try:
         table = _coded(place)
+    except OpenToOthersError:
+        raise
     except DataError:
         return None
     table.close()
@@ -123,12 +137,16 @@ class _Encoding:
         self._columns = match_columns(place.domain, source.types)
         self.key = key if place.person else None
         if place.person:
-            self._columns.append(person_column(place.person, source.types))
+            try:
+                self._columns.append(person_column(place.person, source.types))
+            except DataError as error:
+                raise DataError(f"{place.person_field}: {error}" if place.person_field else str(error)) from None
 
     def looked_through(self, progress: Progress) -> Report:
         encoder = self._encoder()
         if is_spark(self._place.source):
             self._summarized(encoder)
+            progress(encoder.report().rows, 1.0)
         else:
             for _ in encoder.encoded(self._told(progress)):
                 pass
@@ -137,10 +155,16 @@ class _Encoding:
     def staged(self, writer: Any, progress: Progress) -> Report:
         encoder = self._encoder()
         if is_spark(self._place.source):
+            # The rows are read twice, so what is shown before the table is made need not be what is made of them.
             self._summarized(encoder)
-            writer.stage(self._source.encoded(self._columns, encoder.encoded, writer.schema))  # type: ignore[attr-defined]
+            rows = encoder.report().rows
+            progress(rows, 0.5)
+            encode = self._encoder().encoded
+            writer.stage(self._source.encoded(self._columns, encode, writer.schema))  # type: ignore[attr-defined]
+            progress(rows, 1.0)
         else:
             writer.stage(encoder.encoded(self._told(progress)))
+        writer.check_staged(encoder.given)
         return encoder.report(self._place.rows_per_person)
 
     def _encoder(self) -> TableEncoder:

@@ -25,7 +25,14 @@ from parcomp.data.layout import Imprint
 from parcomp.errors import DataError, ParcompError, one_line
 from parcomp.model import Domain, Statement
 
-__all__ = ["CodedTable", "missing", "replaced"]
+__all__ = ["CodedTable", "OpenToOthersError", "missing", "replaced"]
+
+
+class OpenToOthersError(DataError):
+    """Others than its owner may read a coded table.
+
+    It is in its place all the same, and must not pass for one that is not there.
+    """
 
 
 class CodedTable(ABC):

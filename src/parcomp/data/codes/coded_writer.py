@@ -27,18 +27,20 @@ from parcomp.data.layout import (
     MULTIPLICITY,
     PERSON,
     RANK,
+    Given,
     Imprint,
     check_sums,
     column,
     columns,
     digest,
+    given_sql,
     outside,
     sorted_sql,
 )
 from parcomp.errors import ArgumentError, DataError, ParcompError
 from parcomp.model import Domain
 
-__all__ = ["CodesWriter"]
+__all__ = ["CodesWriter", "changed"]
 
 
 class CodesWriter(ABC):
@@ -54,6 +56,15 @@ class CodesWriter(ABC):
     def __init__(self, domain: Domain, *, persons: bool) -> None:
         self.domain = domain
         self.persons = persons
+
+    def check_staged(self, given: Given) -> None:
+        """Raise if the staged rows are not those that were looked at, as far as numbers of them tell."""
+        try:
+            [[rows, *outsides]] = self._rows(given_sql(self.domain, self._staging))
+        except Exception:
+            raise DataError(f"{self.engine} could not read the staged rows; its own log says why") from None
+        if Given(int(rows), [int(one) for one in outsides]) != given:
+            raise changed()
 
     def finish(
         self,
@@ -158,6 +169,14 @@ class CodesWriter(ABC):
     @abstractmethod
     def _publish(self, imprint: Imprint) -> None:
         """Put what was kept in place of the earlier table, at once."""
+
+
+def changed() -> DataError:
+    """The rows that were encoded are not those that the custodian was shown."""
+    return DataError(
+        "the source has changed while it was read: the rows that were encoded are not those that were looked at; "
+        "nothing was made, run it again when nobody writes to the source"
+    )
 
 
 def earlier_codes(earlier: Domain, domain: Domain) -> dict[str, str]:

@@ -21,7 +21,7 @@ import duckdb
 import numpy.typing as npt
 import pyarrow as pa
 
-from parcomp.data.codes.coded_table import CodedTable, missing
+from parcomp.data.codes.coded_table import CodedTable, OpenToOthersError, missing
 from parcomp.data.codes.coded_writer import CodesWriter
 from parcomp.data.layout import MULTIPLICITY, PERSON, RANK, Imprint, checked, code_bits, column, staging_schema
 from parcomp.errors import DataError, one_line
@@ -44,7 +44,7 @@ class DuckDBCodes(CodedTable):
         if not self._path.is_file():
             raise missing(str(path))
         if self._path.stat().st_mode & 0o077:
-            raise DataError(
+            raise OpenToOthersError(
                 f"{one_line(str(path))}: others may read the coded table, which holds every row; run: chmod 600"
             )
         self._connection, self._remove = _connect(None)

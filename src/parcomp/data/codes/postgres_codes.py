@@ -1,9 +1,10 @@
 """Coded tables in PostgreSQL: in a schema of their own, ``parcomp``, beside the tables that they are made from.
 
-The schema and its tables belong to who makes them and are closed to everybody else.  Tables of several datasets live
-side by side; ``parcomp.imprints`` says of each dataset which tables hold it at present.  One transaction stages the
-rows, makes the next tables, enters them and drops the earlier ones, so there is always one whole table, and a writer
-that is killed leaves nothing behind.
+The schema and its tables belong to who makes them and are closed to everybody else, whatever the database grants by
+default; one that was opened to others since is refused (:mod:`~parcomp.data.codes.postgres_privileges`).  Tables of
+several datasets live side by side; ``parcomp.imprints`` says of each dataset which tables hold it at present.  One
+transaction stages the rows, makes the next tables, enters them and drops the earlier ones, so there is always one whole
+table, and a writer that is killed leaves nothing behind.
 
 Rows travel in PostgreSQL's binary format, which has integers in a fixed number of bytes: a block of rows is an array.
 """
@@ -25,6 +26,7 @@ from psycopg.pq import ExecStatus
 
 from parcomp.data.codes.coded_table import CodedTable, missing, replaced
 from parcomp.data.codes.coded_writer import CodesWriter
+from parcomp.data.codes.postgres_privileges import check_closed, close_schema, close_table
 from parcomp.data.layout import MULTIPLICITY, PERSON, RANK, Imprint, checked, code_bits, column, staging_schema
 from parcomp.errors import DataError, one_line
 from parcomp.model import Attribute, Domain
@@ -38,12 +40,9 @@ _BYTES = {8: 2, 16: 2, 32: 4, 64: 8}
 _LOCK = 0x70617263
 """The number of the lock under which the schema is made: "parc"."""
 
-_MAKE_SCHEMA = """
-CREATE SCHEMA IF NOT EXISTS parcomp;
-REVOKE ALL ON SCHEMA parcomp FROM PUBLIC;
-CREATE TABLE IF NOT EXISTS parcomp.imprints (name TEXT PRIMARY KEY, place TEXT NOT NULL, imprint TEXT NOT NULL);
-REVOKE ALL ON TABLE parcomp.imprints FROM PUBLIC
-"""
+_IMPRINTS = "parcomp.imprints"
+_MAKE_IMPRINTS = f"CREATE TABLE {_IMPRINTS} (name TEXT PRIMARY KEY, place TEXT NOT NULL, imprint TEXT NOT NULL)"
+_THERE = "SELECT to_regnamespace('parcomp') IS NOT NULL, to_regclass('parcomp.imprints') IS NOT NULL"
 
 _IMPRINT = "SELECT place, imprint FROM parcomp.imprints WHERE name = %s"
 
@@ -72,6 +71,8 @@ class PostgresCodes(CodedTable):
             if found is None:
                 raise missing(f"PostgreSQL, dataset {dataset}")
             self._place, text = found
+            with self._telling_nothing():
+                check_closed(self._connection, [*_tables(self._place), _IMPRINTS])
             super().__init__(domain, Imprint.read(text), f"parcomp.codes_{self._place}")
         except BaseException:
             self._disconnect()
@@ -135,7 +136,7 @@ class PostgresWriter(CodesWriter):
         try:
             with self._connection.transaction():
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                self._connection.execute(_MAKE_SCHEMA)
+                self._make_schema()
             self._connection.execute("BEGIN")
             # Written once and dropped before the transaction ends, so the server need not log it.
             self._make("UNLOGGED TABLE", self._staging, dict.fromkeys((PERSON, RANK), "BYTEA") if persons else {})
@@ -148,6 +149,9 @@ class PostgresWriter(CodesWriter):
         except psycopg.Error:
             self.close()
             raise DataError("PostgreSQL could not make the coded table; its own log says why") from None
+        except DataError:
+            self.close()
+            raise
 
     def stage(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Take rows with the columns of :func:`~parcomp.data.layout.staging_schema`; may be called more than once."""
@@ -180,11 +184,23 @@ class PostgresWriter(CodesWriter):
         fields += [(f"v{len(widths) + i}", "V16") for i in range(2 if self.persons else 0)]
         return _record_type(fields)
 
+    def _make_schema(self) -> None:
+        """Make the schema and the list of tables, as far as they are not there, each closed before others see it."""
+        [[schema, imprints]] = self._connection.execute(_THERE).fetchall()
+        if not schema:
+            self._execute("CREATE SCHEMA parcomp")
+            close_schema(self._connection)
+        if imprints:
+            check_closed(self._connection, [_IMPRINTS])
+        else:
+            self._execute(_MAKE_IMPRINTS)
+            close_table(self._connection, _IMPRINTS)
+
     def _make(self, kind: str, name: str, more: dict[str, str]) -> None:
         coded = (f"{column(i)} {_sql_type(one)} NOT NULL" for i, one in enumerate(self.domain.attributes.values()))
         listed = ", ".join([*coded, *(f"{key} {sql} NOT NULL" for key, sql in more.items())])
         self._execute(f"CREATE {kind} {name} ({listed})")
-        self._execute(f"REVOKE ALL ON TABLE {name} FROM PUBLIC")
+        close_table(self._connection, name)
 
     def _execute(self, sql: str) -> None:
         self._connection.execute(sql.encode())
@@ -222,13 +238,18 @@ class PostgresWriter(CodesWriter):
         self._execute(f"DROP TABLE {self._staging}")
         self._connection.execute(_ENTER, (self._name, self._place, imprint.text))
         if earlier is not None:
-            self._execute(f"DROP TABLE IF EXISTS parcomp.codes_{earlier}, parcomp.taken_{earlier}")
+            self._execute(f"DROP TABLE IF EXISTS {', '.join(_tables(earlier))}")
         self._execute("COMMIT")
 
 
 def _name(dataset: str, version: str, source: str) -> str:
     """What the tables of a dataset are called, in lowercase hexadecimal."""
     return sha256(json.dumps([dataset, version, source]).encode()).hexdigest()[:16]
+
+
+def _tables(place: str) -> list[str]:
+    """The tables that one making has left: the second only where rows belong to persons."""
+    return [f"parcomp.codes_{place}", f"parcomp.taken_{place}"]
 
 
 def _sql_type(attribute: Attribute) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
-from parcomp.data.codes.coded_table import CodedTable, missing, replaced
+from parcomp.data.codes.coded_table import CodedTable, OpenToOthersError, missing, replaced
 from parcomp.data.codes.coded_writer import CodesWriter
 from parcomp.data.layout import MULTIPLICITY, PERSON, RANK, Imprint, code_bits, column, columns, outside
 from parcomp.errors import DataError, one_line
@@ -47,6 +47,9 @@ _ABANDONED_AFTER = 24 * 3600
 
 _ROWS_PER_FILE = 2**22
 
+_KNOWING_OWNERS = frozenset({"file", "hdfs", "viewfs", "webhdfs", "swebhdfs"})
+"""The schemes of file systems whose modes bind; others, such as object stores, have modes that say nothing."""
+
 
 class SparkCodes(CodedTable):
     """The coded table in the directory at a path, as a session reads it."""
@@ -62,6 +65,12 @@ class SparkCodes(CodedTable):
                 text = None if latest is None else self._files.read(latest, _IMPRINT)
             if latest is None or text is None:
                 raise missing(path)
+            with self._telling_nothing():
+                is_open = self._files.is_open()
+            if is_open:
+                raise OpenToOthersError(
+                    f"{one_line(path)}: others may read the coded table, which holds every row; run: chmod -R go="
+                )
             self._generation = latest
             super().__init__(domain, Imprint.read(text), "codes")
             with self._telling_nothing():
@@ -226,6 +235,11 @@ class _Files:
         """Make the directory, if there is none, and keep others out of it."""
         self._system.mkdirs(self._path())
         self._system.setPermission(self._path(), self._mode("700"))
+
+    def is_open(self) -> bool:
+        """Whether others than its owner may enter the directory, where the file system knows owners."""
+        mode = self._system.getFileStatus(self._path()).getPermission().toShort()
+        return self._system.getUri().getScheme() in _KNOWING_OWNERS and bool(mode & 0o077)
 
     def latest(self) -> str | None:
         """The name of the latest generation."""

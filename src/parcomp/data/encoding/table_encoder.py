@@ -12,7 +12,7 @@ import pyarrow as pa
 from parcomp.data.encoding.encoder import ColumnEncoder
 from parcomp.data.encoding.persons import PersonHasher
 from parcomp.data.encoding.report import Report, attribute_report
-from parcomp.data.layout import PERSON, RANK, column, staging_schema
+from parcomp.data.layout import PERSON, RANK, Given, column, staging_schema
 from parcomp.model import Domain
 
 __all__ = ["TableEncoder"]
@@ -21,7 +21,7 @@ __all__ = ["TableEncoder"]
 class TableEncoder:
     """Encodes batches with the columns ``x0``, ``x1``, … of the attributes, and then that of persons if there is a key.
 
-    Rows without a person are left out.
+    Rows without a person are left out.  ``given`` is what batches have held so far as they were given out.
     """
 
     def __init__(self, domain: Domain, nulls: tuple[str, ...], timezone: str, key: bytes | None = None) -> None:
@@ -31,6 +31,7 @@ class TableEncoder:
         self._nulls = nulls
         self._rows = 0
         self._inside = 0
+        self.given = Given(0, (0,) * len(self._columns))
         # The first bytes of the hashes of the persons of all rows: enough to count them.
         self._persons: list[npt.NDArray[np.int64]] = []
 
@@ -54,6 +55,7 @@ class TableEncoder:
         return {
             "rows": self._rows,
             "inside": self._inside,
+            "given": [self.given.rows, self.given.outside],
             "columns": [[one.tally, one.texts] for one in self._columns],
             "persons": [person for some in self._persons for person in some.tolist()],
         }
@@ -62,6 +64,7 @@ class TableEncoder:
         """Add what another encoder has met."""
         self._rows += tallies["rows"]
         self._inside += tallies["inside"]
+        self.given += Given(*tallies["given"])
         for one, (tally, texts) in zip(self._columns, tallies["columns"], strict=True):
             one.tally.update(tally)
             one.texts.update(texts)
@@ -84,5 +87,7 @@ class TableEncoder:
             arrays = {column(index): pa.array(one) for index, one in enumerate(codes)}
             arrays[PERSON] = pa.array(owners, pa.binary(16))
             arrays[RANK] = pa.array(self._hasher.ranks(owners, codes), pa.binary(16))
+        outside = [int((found == one.attribute.size).sum()) for one, found in zip(self._columns, codes, strict=True)]
+        self.given += Given(len(codes[0]), outside)
         fields = [arrays[name].cast(self._schema.field(name).type) for name in self._schema.names]
         return pa.RecordBatch.from_arrays(fields, schema=self._schema)
