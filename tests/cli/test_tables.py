@@ -10,7 +10,7 @@ import pytest
 
 from parcomp.cli import main
 from parcomp.custodian import Custodian
-from tests.custodians import write_custodian
+from tests.custodians import PEOPLE, write_custodian
 
 DOMAIN = {
     "name": "people",
@@ -74,6 +74,25 @@ def test_a_dirty_table_is_shown_and_not_taken(tmp_path, capsys):
     assert run(capsys, "init", "-c", settings, "--accept")[0] == 0
     with Custodian.open(settings) as custodian:
         assert custodian.ask("SELECT COUNT(*) FROM people", epsilon="0.9").value == pytest.approx(103, abs=40)
+
+
+def test_values_between_two_steps_are_told_whatever_else_is_amiss(tmp_path, capsys):
+    """By ``check`` and ``init``, with their number."""
+    domain = {
+        "name": "people",
+        "attributes": {"kappa": {"low": "0", "high": "9", "step": "0.5"}, **PEOPLE["attributes"]},
+    }
+    rows = [
+        {"kappa": f"{i % 9}.{i % 7}", "sex": "F", "age": 1 + 20 * (i < dirty)} for dirty in (0, 3) for i in range(70)
+    ]
+    for name, some in (("clean", rows[:70]), ("dirty", rows[70:])):
+        settings = write_custodian(tmp_path / name, domain=domain, rows=some, init=False)
+        for command in (["check"], ["init", "--accept"]):
+            code, out, _ = run(capsys, *command, "-c", settings)
+            words = " ".join(out.split())
+            assert code == 0
+            assert "kappa: 50 values lie between two steps of 0.5, and are taken to the nearest" in words
+            assert ("every value is declared" in words) == (name == "clean")
 
 
 def test_what_check_says_can_be_done(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -55,7 +56,7 @@ BORN = Dated("1900-01-01", "2029-12-31")
         (
             Stepped("0", "9", "0.5"),
             ["4.1", "0.5"],
-            [r"values lie between two steps of 0.5, and are taken to the nearest"],
+            [r"1 values lie between two steps of 0.5, and are taken to the nearest, in sums and averages too"],
         ),
         (Stepped("0", "9", "0.5"), ["4.50", "0.5", "1e0"], []),
         (BORN, [" 2020-01-01"], ["1 of 1 dates do not parse, .*; take the blanks away"]),
@@ -89,3 +90,18 @@ def test_tokens_for_null_are_text() -> None:
     written = pa.array([b"0", b"7", None], pa.large_binary())
     for cells, kind, nulls in ((["0", "7", None], pa.string(), 2), (written.to_pylist(), written.type, 1)):
         assert reported(AGE, cells, nulls=("0",), kind=kind).null == nulls
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["0.5", "0.6", "0.6", "0.5000000001", "12.3", "9.9", None, "x", "0.12345678901234567890"], pa.string()),
+        ([0.5, 0.6, 0.6, 0.1 + 0.4, 12.3, 9.9, None, float("nan"), 0.1234567], pa.float64()),
+        ([0.5, 0.6, 0.6, 0.5, 12.3, 9.9, None, float("inf"), 0.1], pa.float32()),
+        ([Decimal(n) for n in ("0.50", "0.60", "0.60", "1.00", "12.30", "9.90", "0.01")], pa.decimal128(9, 2)),
+    ],
+)
+def test_every_value_that_is_moved_to_a_step_is_counted(cells: list, kind: pa.DataType) -> None:
+    """Not those beyond the ends, nor those that differ from a step by what doubles cannot carry."""
+    for clip in (True, False):
+        assert reported(Stepped("0", "9.5", "0.5", clip=clip), cells, kind=kind).rounded == 3

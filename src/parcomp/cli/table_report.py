@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from rich.console import Console
 from rich.text import Text
 
 from parcomp.cli.terminal import new_console, plain_table
 from parcomp.custodian import Settings
-from parcomp.data import Report
+from parcomp.data import AttributeReport, Report
 from parcomp.errors import one_line
 
 __all__ = ["print_report"]
@@ -27,10 +28,14 @@ def print_report(settings: Settings, report: Report) -> None:
     found = {name: one for name, one in report.attributes.items() if one.outside}
     if not found:
         console.print("every value is declared", style="green")
-        for name, one in report.attributes.items():
-            for cause in one.causes:
-                console.print(Text(f"{one_line(name)}: {cause}"))
-        return
+    else:
+        _print_outside(console, found)
+    for name, one in report.attributes.items():
+        for cause in one.causes if name not in found else ():
+            console.print(Text(f"{one_line(name)}: {cause}"))
+
+
+def _print_outside(console: Console, found: dict[str, AttributeReport]) -> None:
     table = plain_table("attribute", ">null", ">unknown", ">out of range", ">wrong type", "suspected cause", names=True)
     for name, one in found.items():
         numbers = (f"{count:,}" if count else "–" for count in one.as_json().values())

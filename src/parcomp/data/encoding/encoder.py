@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from parcomp.data.encoding.columns import is_text, value_kind
 from parcomp.data.encoding.moments import MomentPlacer
 from parcomp.data.encoding.numbers import NumberPlacer, number_placer, read_number
-from parcomp.data.encoding.outcome import NULL, REASONS, UNKNOWN, WRONG_TYPE, Outcomes
+from parcomp.data.encoding.outcome import MOVED, NULL, REASONS, UNKNOWN, WRONG_TYPE, Outcomes
 from parcomp.data.sources.source import WRITTEN
 from parcomp.model import Attribute, Categorical, Dated
 
@@ -41,7 +41,7 @@ class ColumnEncoder:
     """Encodes the column of one attribute.
 
     ``tally`` counts the values without a code by reason, ``texts`` the texts among them, as long as they are few.  It
-    has ``rounded`` where some value was taken to the nearest step.
+    has ``rounded`` too, the values that were taken to the nearest step.
     """
 
     def __init__(self, name: str, attribute: Attribute, nulls: Sequence[str], timezone: str) -> None:
@@ -50,9 +50,7 @@ class ColumnEncoder:
         self.tally: Counter[str] = Counter()
         self.texts: Counter[str] = Counter()
         self._nulls = pa.array(list(nulls), pa.large_string())
-        is_number = not isinstance(attribute, (Categorical, Dated))
-        self._placer = number_placer(name, attribute) if is_number else None
-        self._outcomes = _reader(name, attribute, timezone, self._placer)
+        self._outcomes = _reader(name, attribute, timezone)
 
     def codes(self, array: pa.Array) -> npt.NDArray[np.int64]:
         """The code of each value; those without one have the code after the last, which is ``attribute.size``."""
@@ -69,11 +67,13 @@ class ColumnEncoder:
         if not missing.all():
             present = array if not missing.any() else array.filter(pa.array(~missing))
             outcomes[~missing] = self._outcomes(present)
+        moved = outcomes >= MOVED
+        if moved.any():
+            outcomes[moved] -= MOVED
+            self.tally["rounded"] += int(moved.sum())
         if self.attribute.nullable:
             outcomes[missing] = self.attribute.null
         self._note(array if has_text else None, outcomes)
-        if self._placer is not None and self._placer.between:
-            self.tally["rounded"] = 1
         return np.where(outcomes < 0, self.attribute.size, outcomes)
 
     def _note(self, texts: pa.Array | None, outcomes: Outcomes) -> None:
@@ -87,9 +87,7 @@ class ColumnEncoder:
                 self.texts[found["values"]] += found["counts"]
 
 
-def _reader(
-    name: str, attribute: Attribute, timezone: str, numbers: NumberPlacer | None
-) -> Callable[[pa.Array], Outcomes]:
+def _reader(name: str, attribute: Attribute, timezone: str) -> Callable[[pa.Array], Outcomes]:
     """What finds the outcomes of values that are not null."""
     kind = value_kind(name, attribute)
     if isinstance(attribute, Dated):
@@ -98,7 +96,7 @@ def _reader(
     if isinstance(attribute, Categorical):
         named = _Named(attribute, kind)
         return lambda array: _each(array, named.outcomes)
-    assert numbers is not None
+    numbers = number_placer(name, attribute)
     return lambda array: _number_outcomes(numbers, array)
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.data.encoding.outcome import OUT_OF_RANGE, WRONG_TYPE, Outcomes
+from parcomp.data.encoding.outcome import MOVED, OUT_OF_RANGE, WRONG_TYPE, Outcomes
 from parcomp.errors import DataError
 from parcomp.model import Attribute, Binned, Integer, Stepped
 
@@ -40,6 +40,8 @@ _MOST_DIGITS = 400
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
 _LONG_EXPONENT = 15
 """Decimals may not have exponents of more digits, beside which whatever stands before them is short."""
+_APART = Fraction(1, 10**9)
+"""Which part of itself a number must lie apart from a step to be told from it: doubles carry errors of arithmetic."""
 _INFINITY = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
 
 
@@ -76,10 +78,8 @@ def _shortened(exponent: str) -> str:
 class NumberPlacer(ABC):
     """Places numbers among the values of one attribute.
 
-    ``between`` is whether some number that has a code lay between two values, to nine digits: a hint for people.
+    The code of a number that lay between two values, seen to nine digits, has ``MOVED`` added to it.
     """
-
-    between = False
 
     def __init__(self, attribute: Attribute, *, clip: bool) -> None:
         self._last = attribute.null - 1
@@ -168,9 +168,9 @@ class _Steps(NumberPlacer):
 
     def _exact(self, number: Fraction) -> int:
         steps = number / self._step
-        outcome = self._bounded(round(steps) - self._base)
-        self.between |= outcome >= 0 and steps.denominator != 1
-        return outcome
+        nearest = round(steps)
+        moved = abs(steps - nearest) > _APART * max(abs(steps), Fraction(1)) and self._is_between(nearest)
+        return self._bounded(nearest - self._base) + (MOVED if moved else 0)
 
     def _doubles(self, numbers: Doubles) -> tuple[Outcomes, Flags]:
         # The quotient is off by four units in its last place at most: one each for the number, which stands for its
@@ -181,11 +181,15 @@ class _Steps(NumberPlacer):
             nearest = np.rint(quotients)
             apart = np.abs(quotients - nearest)
             margins = np.abs(apart - 0.5)
-            off = apart > 1e-9 * np.maximum(np.abs(quotients), 1.0)
+            off = apart > float(_APART) * np.maximum(np.abs(quotients), 1.0)
         certain = (np.abs(quotients) < 2.0**40) & (margins > 1e-3)
         placed = self._steps_from(self._base, np.where(certain, nearest, 0.0).astype(np.int64))
-        self.between |= bool((off & certain & (placed >= 0)).any())
-        return placed, certain
+        moved = off & certain & self._is_between(nearest)
+        return placed + np.where(moved, MOVED, 0), certain
+
+    def _is_between(self, nearest: Any) -> Any:
+        """Whether steps are within the ends, not taken to them from beyond, and few enough to be told from MOVED."""
+        return (nearest >= self._base) & (nearest <= self._base + self._last) & (self._last < MOVED)
 
 
 class _WholeBins(NumberPlacer):

@@ -7,10 +7,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NULL", "OUT_OF_RANGE", "REASONS", "UNKNOWN", "WRONG_TYPE", "Outcomes"]
+__all__ = ["MOVED", "NULL", "OUT_OF_RANGE", "REASONS", "UNKNOWN", "WRONG_TYPE", "Outcomes"]
 
 Outcomes: TypeAlias = npt.NDArray[np.int64]
-"""A code, from 0 on, or one of the reasons below, for each value."""
+"""A code, from 0 on, or one of the reasons below, for each value; on its way to the column ``MOVED`` may be added."""
+
+MOVED = 2**62
+"""What is added to the code of a number that lay between two values and was taken to the nearer one.
+
+No code of a table is as large, since no sum of codes may be (:func:`~parcomp.data.layout.check_sums`).
+"""
 
 NULL, UNKNOWN, OUT_OF_RANGE, WRONG_TYPE = -1, -2, -3, -4
 """No value; a name that is not declared; a number or a date beyond the declared ends; not a value of this kind."""

@@ -37,14 +37,14 @@ TOLERATED = 0.01
 class AttributeReport:
     """How many values of an attribute are outside the domain, by reason, and what is suspected to be the cause.
 
-    ``rounded`` is whether values within the domain lie between two of its steps.
+    ``rounded`` counts the values within the domain that lie between two of its steps, and are taken to the nearest.
     """
 
     null: int = 0
     unknown: int = 0
     out_of_range: int = 0
     wrong_type: int = 0
-    rounded: bool = False
+    rounded: int = 0
     causes: tuple[str, ...] = ()
 
     @property
@@ -96,7 +96,7 @@ class Report:
 def attribute_report(column: ColumnEncoder, rows: int) -> AttributeReport:
     """What an encoder has met in so many rows."""
     outside = {reason: column.tally[reason] for reason in REASONS.values()}
-    return AttributeReport(**outside, rounded=bool(column.tally["rounded"]), causes=tuple(_causes(column, rows)))
+    return AttributeReport(**outside, rounded=column.tally["rounded"], causes=tuple(_causes(column, rows)))
 
 
 def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
@@ -121,7 +121,10 @@ def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
         else:
             yield f"{count:,} values are no numbers{_examples(rest)}; {_about_numbers(rest)}"
     if tally["rounded"] and isinstance(attribute, Stepped):
-        yield f"values lie between two steps of {attribute.step}, and are taken to the nearest: declare a finer step"
+        yield (
+            f"{tally['rounded']:,} values lie between two steps of {attribute.step}, and are taken to the nearest, in "
+            "sums and averages too: declare a finer step to keep them as they are"
+        )
     if tally["out_of_range"]:
         ways = "widen them"
         if isinstance(attribute, (Integer, Stepped, Binned)):
