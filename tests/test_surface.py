@@ -101,7 +101,8 @@ def test_reprs_say_what_matters():
     assert repr(paper.domain.query()) == "Query()"
     assert repr(pc.Categorical(["F", "M"], nullable=True)) == "Categorical(['F', 'M'], nullable=True)"
     loss = repr(privacy_loss(paper, neighbours="replace-one"))
-    assert loss == "<PrivacyLoss of 6 queries: pure DP with ε = 6 against replacing one row; exact, 0.0% saved>"
+    guarantee = "pure DP with ε = 6 against replacing one row, assuming that nobody has more"
+    assert loss == f"<PrivacyLoss of 6 queries: {guarantee}; exact, 0.0% saved>"
     assert repr(pc.max_overlap(paper)) == "<MaximumOverlap of 6 queries: 3, of 6 in all>"
     assert repr(pc.clique_number(paper)) == "<CliqueNumber: 3, by 3 queries>"
     assert repr(pc.chromatic_number(paper)) == "<ChromaticNumber: at most 3, by 3 classes>"

@@ -46,8 +46,8 @@ What the three cost together is what one person can be counted in, here two of t
 (0.2, True, [1, 3])
 >>> pc.verify(workload, answer.certificate).upper
 0.2
->>> pc.privacy_loss(workload)
-<PrivacyLoss of 3 queries: pure DP with ε = 0.2 against adding or removing one row; exact, 33.3% saved>
+>>> pc.privacy_loss(workload).guarantee
+'pure DP with ε = 0.2 against adding or removing one row, assuming that nobody has more'
 
 ```
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -32,6 +33,16 @@ SOURCES = {
     'timezone = ""': "timezone",
     'encoding = "utf-99"': "encoding",
     'encoding = "base64"': "encoding",
+    'encoding = "unicode_escape"': "encoding",
+    'encoding = "raw-unicode-escape"': "encoding",
+    'encoding = "IDNA"': "encoding",
+    'encoding = "punycode"': "encoding",
+    'encoding = "undefined"': "encoding",
+    'encoding = "charmap"': "encoding",
+    'encoding = "utf\\u0000"': "encoding",
+    'timezone = "posixrules"': "timezone",
+    'timezone = "localtime"': "timezone",
+    'timezone = "right/Europe/Vienna"': "timezone",
     'delimiter = ";;"': "delimiter",
     "delimiter = '\"'": "delimiter",
     'delimiter = "ä"': "delimiter",
@@ -43,8 +54,8 @@ SOURCES = {
 
 
 def made(directory):
-    """What is there beside what was written; the empty file that guards the mark says nothing."""
-    written = {"people.csv", "domain.json", "custodian.toml", ".custodian.mark.lock"}
+    """What is there beside what was written."""
+    written = {"people.csv", "domain.json", "custodian.toml"}
     return {path.name for path in directory.iterdir()} - written
 
 
@@ -52,7 +63,7 @@ def refused(settings, capsys, field):
     for command in ("check", "init", "load"):
         assert main([command, "-c", str(settings)]) == 2
         captured = capsys.readouterr()
-        assert captured.err.startswith("parcomp: ")
+        assert re.match(r"parcomp: .*(custodian\.toml|domain\.json):[0-9]+: [a-z]+[.:]", captured.err), captured.err
         assert captured.err.count("\n") == 1
         assert field in captured.err
         assert captured.out == ""
@@ -78,4 +89,12 @@ def test_bad_sources(line, tmp_path, capsys):
 def test_a_person_that_is_no_column(tmp_path, capsys):
     settings = write_custodian(tmp_path, init=False)
     settings.write_text(settings.read_text().replace("rows_per_person = 1", 'rows_per_person = 1\nperson = "patient"'))
-    refused(settings, capsys, "patient")
+    refused(settings, capsys, "custodian.toml:12: privacy.person: patient: no column has this name; the columns are")
+
+
+def test_values_of_several_types(tmp_path, capsys):
+    """A domain may have them, and no column."""
+    settings = write_custodian(tmp_path, init=False)
+    domain = {"name": "people", "attributes": {**PEOPLE["attributes"], "age": {"values": ["a", 1]}}}
+    (tmp_path / "domain.json").write_text(json.dumps(domain, indent=1))
+    refused(settings, capsys, "attributes.age.values: the domain declares values of several types")

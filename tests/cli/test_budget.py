@@ -96,7 +96,7 @@ def test_a_budget_of_two_numbers_is_shown_in_both(tmp_path, capsys):
     assert balance["analysts"]["ben"]["epsilon"] == {"quota": None, "spent": 0, "remaining": None}
     assert run("ledger show", path) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "zCDP with ρ = 0.005 (ε = 0.429942 at δ = 1e-6) against adding or removing one row" in out
+    assert "zCDP with ρ = 0.005 (ε = 0.429942 at δ = 1e-6) against adding or removing one row, assuming" in out
     assert run("ask", path, WOMEN, "--epsilon", "0.1", "--as", "anna") == 2
     assert "accounted in rho (zcdp); epsilon was given; state the cost as rho (--rho X)" in failed(capsys)
 

@@ -115,7 +115,7 @@ def test_people_see_numbers_with_errors_and_bars(settings, capsys):
     assert "does not fit: the budget leaves epsilon 0.5" in " ".join(capsys.readouterr().out.split())
     assert run("ledger show", settings) == 0
     out = capsys.readouterr().out
-    assert "pure DP with ε = 0.5 against adding or removing one row" in out
+    assert "ε = 0.5 against adding or removing one row, assuming that nobody has more" in " ".join(out.split())
     assert "count of every row, by sex" in out
 
 

@@ -16,7 +16,7 @@ from parcomp.privacy import f_gamma, renyi
 from parcomp.privacy.approximate import approximate_loss
 from parcomp.privacy.clt import central_limit
 from parcomp.privacy.conversions import pure_to_renyi, renyi_epsilon
-from parcomp.privacy.loss import privacy_loss
+from parcomp.privacy.loss import guarantee_in_words, privacy_loss
 from parcomp.privacy.measures import MEASURES
 from parcomp.privacy.renyi import ORDERS, renyi_loss
 from parcomp.privacy.tradeoff import ApproximateDP
@@ -190,9 +190,14 @@ def test_measures_with_more_than_one_number_are_pointed_to():
 
 def test_the_guarantee_names_its_neighbors():
     """In words, for people."""
-    assert privacy_loss(paper_example(), "pure").guarantee == "pure DP with ε = 3 against adding or removing one row"
+    words = privacy_loss(paper_example(), "pure").guarantee
+    assert words == "pure DP with ε = 3 against adding or removing one row, assuming that nobody has more"
     words = privacy_loss(paper_example(), "zcdp", "replace-one", 2).guarantee
     assert words == "zCDP with ρ = 24 against replacing up to 2 rows of one person, assuming that nobody has more"
+    words = guarantee_in_words("pure", 1, "add-remove", 1, bounded=True)
+    assert (
+        words == "pure DP with ε = 1 against adding or removing all rows of one person, of which at most 1 row is taken"
+    )
 
 
 def test_renyi_by_order():

@@ -50,7 +50,7 @@ from parcomp.custodian.serving import SERVING_KEYS, Serving
 from parcomp.data import Reading, TablePlace
 from parcomp.errors import DomainError, FileError, ParcompError, SettingsError, shown
 from parcomp.ledger import Binding, domain_text
-from parcomp.model import Domain, KeyedFile
+from parcomp.model import Categorical, Domain, KeyedFile
 from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_measure
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Settings:
 
     ``budget_units`` and the quotas are in additive units of the measure, rounded down.  ``approximate`` is the budget
     as (ε, δ) if it is stated so: amounts are then shown as an ε at that δ too.  ``source`` and ``ledger`` are
-    addresses, or absolute paths.  ``person`` is the column that says whose row it is, "" if none does.  ``mark`` is the
+    addresses, or absolute paths.  ``person`` is the column that says whose row it is, "" if none does, and
+    ``person_field`` where that is written, for messages.  ``mark`` is the
     file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark is, and
     ``directory`` that of the settings, beside which files are looked up.
     """
@@ -95,6 +96,7 @@ class Settings:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     rows_per_person: int = 1
     person: str = ""
+    person_field: str = ""
     reading: Reading = field(default_factory=Reading)
     quotas: Mapping[str, int | None] = field(default_factory=dict)
     serving: Serving = field(default_factory=Serving)
@@ -150,6 +152,7 @@ class Settings:
             self.rows_per_person,
             self.codes,
             self._bound_source,
+            self.person_field,
         )
 
     @property
@@ -207,6 +210,7 @@ class _Reader:
             neighbours=self._checked(Neighbours, privacy.get("neighbours", "add-remove"), "privacy", "neighbours"),
             rows_per_person=rows,
             person=self._text(privacy, "privacy", "person") if "person" in privacy else "",
+            person_field=str(self.file.error("", ["privacy", "person"])) if "person" in privacy else "",
             reading=self._reading(document.get("source", {})),
             ledger=self._ledger(sections["ledger"]),
             mark=self._mark(sections["ledger"]),
@@ -242,9 +246,16 @@ class _Reader:
     def _domain(self, dataset: Mapping[str, Any]) -> Domain:
         path = self._beside(self._text(dataset, "dataset", "domain"))
         try:
-            return Domain.load(path)
+            domain = Domain.load(path)
         except DomainError as error:
             raise self.file.error(str(error), ["dataset", "domain"]) from None
+        for name, attribute in domain.attributes.items():
+            if isinstance(attribute, Categorical) and len({type(value) for value in attribute.values}) > 1:
+                raise KeyedFile.read(path).error(
+                    "the domain declares values of several types, and a column of a table has one; declare one type",
+                    ["attributes", name, "values"],
+                )
+        return domain
 
     def _ledger(self, section: Mapping[str, Any]) -> str:
         url = self._text(section, "ledger", "url")

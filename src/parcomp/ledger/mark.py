@@ -21,6 +21,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,11 +99,18 @@ class MarkFile:
             )
 
     def check_writable(self) -> None:
-        """Raise :class:`UnwritableMarkError` if no mark could be set; sets none."""
-        with self._locked():
-            self._draft("").unlink()
-            if self.path.is_dir():
-                raise self._unwritable("it is a directory")
+        """Raise :class:`UnwritableMarkError` if no mark could be set; sets none, and leaves nothing behind."""
+        if self._lock.exists():
+            with self._locked():
+                self._draft("").unlink()
+        else:
+            # Nobody holds a lock that is not there, and one that is made here would stay where no ledger is made.
+            with self._writing():
+                descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+                os.close(descriptor)
+                os.unlink(name)
+        if self.path.is_dir():
+            raise self._unwritable("it is a directory")
 
     def advance(self, ledger: Ledger) -> None:
         """Set the mark to where the ledger is, or further on.
@@ -185,7 +193,7 @@ class MarkFile:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold off other processes and threads, by a file of its own, which nobody else can open."""
-        lock = self._opened(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR)
+        lock = self._opened(self._lock, os.O_RDWR)
         try:
             deadline = time.monotonic() + self._busy_seconds
             while not self._has_locked(lock):
@@ -195,6 +203,10 @@ class MarkFile:
             yield
         finally:
             os.close(lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.lock")
 
     def _has_locked(self, lock: int) -> bool:
         with self._writing():

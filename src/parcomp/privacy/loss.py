@@ -147,17 +147,14 @@ def guarantee_in_words(
     ``implied`` is another form of the loss, such as an ε at a δ.
 
     >>> guarantee_in_words("zcdp", 0.5, "replace-one", 1)
-    'zCDP with ρ = 0.5 against replacing one row'
+    'zCDP with ρ = 0.5 against replacing one row, assuming that nobody has more'
     >>> guarantee_in_words("pure", 1, "add-remove", 3)
     'pure DP with ε = 1 against adding or removing up to 3 rows of one person, assuming that nobody has more'
     """
     name = {"pure": "pure DP", "zcdp": "zCDP", "gdp": "Gaussian DP"}[measure]
     relation = "adding or removing" if Neighbours(neighbours) is Neighbours.ADD_REMOVE else "replacing"
-    rows = (
-        "one row"
-        if rows_per_person == 1
-        else f"up to {rows_per_person:,} rows of one person, assuming that nobody has more"
-    )
+    rows = "one row" if rows_per_person == 1 else f"up to {rows_per_person:,} rows of one person"
+    rows += ", assuming that nobody has more"
     if bounded:
         taken = "row is" if rows_per_person == 1 else "rows are"
         rows = f"all rows of one person, of which at most {rows_per_person:,} {taken} taken"

@@ -89,6 +89,7 @@ def _who(settings: Settings, holder: AccessKey) -> dict[str, Any]:
         "symbol": measure.symbol,
         "neighbours": str(settings.neighbours),
         "rows_per_person": settings.rows_per_person,
+        "bounded": bool(settings.person),
         "analysts": list(settings.quotas),
         "software": parcomp.__version__,
     }

@@ -45,7 +45,7 @@ export async function render({ session, signal }) {
       h("p", { class: "muted" }, "Nothing is taken from the custodian that made the charges: the chain is recomputed from its beginning, each charge is read again, and their loss is worked out from scratch."),
       h("div", { class: "row actions" }, button),
       result),
-    h("section", { class: "card", "aria-labelledby": "guarantee" }, h("h2", { id: "guarantee" }, "What it guarantees"), h("p", {}, `Whoever sees all answers learns almost the same with and without any one ${session.rows_per_person > 1 ? `person’s rows, up to ${session.rows_per_person} of them` : "row"}: neighbors are tables that differ by ${session.neighbours === "add-remove" ? "adding or removing a row" : "replacing a row"}, and costs are in ${session.symbol} (${session.measure}).`)),
+    h("section", { class: "card", "aria-labelledby": "guarantee" }, h("h2", { id: "guarantee" }, "What it guarantees"), h("p", {}, `Whoever sees all answers learns almost the same with and without any one ${session.rows_per_person > 1 ? `person’s rows, up to ${session.rows_per_person} of them` : "row"}: neighbors are tables that differ by ${session.neighbours === "add-remove" ? "adding or removing a row" : "replacing a row"}, ${session.bounded ? "and no more rows of a person are counted" : "assuming that nobody has more"}, and costs are in ${session.symbol} (${session.measure}).`)),
   ];
 }
 
