@@ -23,14 +23,22 @@ from tests.data.dirty_tables import NULL_TOKENS, ZONES, DirtyColumn, Draw, rando
 from tests.data.plain_reading import Beyond, Narrow, Reader, narrowed
 
 __all__ = [
+    "BOOLEANS",
+    "DOUBLES",
     "DUCKDB_TYPES",
+    "NUMBERS",
     "PANDAS_TYPES",
     "PARQUET_TYPES",
     "POSTGRES_TYPES",
     "SPARK_TYPES",
+    "TEXTS",
+    "Cell",
     "DirtyTable",
+    "moments",
+    "random_column",
     "random_csv",
     "random_table",
+    "text_of",
     "write_csv",
     "write_duckdb",
     "write_pandas",
@@ -67,11 +75,12 @@ def random_table(
     """A table of columns of these types."""
     draw = Random(seed)
     rows = draw.randint(0, most_rows) if draw.random() < 0.3 else most_rows
-    columns = [_column(draw, f"a{index}", types, rows) for index in range(draw.randint(1, most_columns))]
+    columns = [random_column(draw, f"a{index}", types, rows) for index in range(draw.randint(1, most_columns))]
     return DirtyTable(columns, Reading(nulls=draw.choice(NULL_TOKENS), timezone=draw.choice(ZONES)))
 
 
-def _column(draw: Random, name: str, types: dict[Any, tuple[Sequence[str], Cell]], rows: int) -> DirtyColumn:
+def random_column(draw: Random, name: str, types: dict[Any, tuple[Sequence[str], Cell]], rows: int) -> DirtyColumn:
+    """So many cells of one of these types, for an attribute that it serves."""
     kind = draw.choice(list(types))
     serves, cell = types[kind]
     attribute = random_attribute(draw, draw.choice(serves))
@@ -92,7 +101,7 @@ def _narrow(form: str) -> tuple[Sequence[str], Cell]:
     return NUMBERS, lambda draw: narrowed(draw.double(), form)
 
 
-def _moments(step: int, low: str = "0001-01-01", high: str = "9999-12-31T23:59:59.999999", *, zone: bool) -> Any:
+def moments(step: int, low: str = "0001-01-01", high: str = "9999-12-31T23:59:59.999999", *, zone: bool) -> Any:
     """Moments in so many microseconds, between two ends that the type has."""
     ends = [datetime.fromisoformat(end).replace(tzinfo=UTC) for end in (low, high)]
 
@@ -108,18 +117,18 @@ def _moments(step: int, low: str = "0001-01-01", high: str = "9999-12-31T23:59:5
 
 
 _NANOSECONDS = {"low": "1677-09-21T00:12:43.145225", "high": "2262-04-11T23:47:16.854775"}
-_BOOLEANS: tuple[Sequence[str], Cell] = ("booleans",), lambda draw: draw.random.random() < 0.5
+BOOLEANS: tuple[Sequence[str], Cell] = ("booleans",), lambda draw: draw.random.random() < 0.5
 _DATES: tuple[Sequence[str], Cell] = (
     ("dates", "dates", "strings"),
     lambda draw: Beyond() if draw.random.random() < 0.05 else draw.day(),
 )
-_DOUBLES: tuple[Sequence[str], Cell] = NUMBERS, Draw.double
-_TEXTS: tuple[Sequence[str], Cell] = EVERYTHING, Draw.text
+DOUBLES: tuple[Sequence[str], Cell] = NUMBERS, Draw.double
+TEXTS: tuple[Sequence[str], Cell] = EVERYTHING, Draw.text
 
 PARQUET_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
-    pa.string(): _TEXTS,
-    pa.large_string(): _TEXTS,
-    pa.dictionary(pa.int8(), pa.string()): _TEXTS,
+    pa.string(): TEXTS,
+    pa.large_string(): TEXTS,
+    pa.dictionary(pa.int8(), pa.string()): TEXTS,
     pa.int8(): _integers(-(2**7), 2**7 - 1),
     pa.int32(): _integers(-(2**31), 2**31 - 1),
     pa.int64(): _integers(-(2**63), 2**63 - 1),
@@ -129,18 +138,18 @@ PARQUET_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
     pa.decimal128(38, 20): _decimals(38, 20),
     pa.decimal128(9, 2): _decimals(9, 2),
     pa.decimal256(60, 30): _decimals(60, 30),
-    pa.float64(): _DOUBLES,
+    pa.float64(): DOUBLES,
     pa.float32(): _narrow("f"),
     pa.float16(): _narrow("e"),
-    pa.bool_(): _BOOLEANS,
+    pa.bool_(): BOOLEANS,
     pa.date32(): _DATES,
     pa.date64(): (_DATES[0], Draw.day),
-    pa.timestamp("s"): _moments(10**6, zone=False),
-    pa.timestamp("us"): _moments(1, zone=False),
-    pa.timestamp("ns"): _moments(1, **_NANOSECONDS, zone=False),
-    pa.timestamp("ms", "UTC"): _moments(1000, zone=True),
-    pa.timestamp("us", "America/New_York"): _moments(1, zone=True),
-    pa.timestamp("ns", "+05:30"): _moments(1, **_NANOSECONDS, zone=True),
+    pa.timestamp("s"): moments(10**6, zone=False),
+    pa.timestamp("us"): moments(1, zone=False),
+    pa.timestamp("ns"): moments(1, **_NANOSECONDS, zone=False),
+    pa.timestamp("ms", "UTC"): moments(1000, zone=True),
+    pa.timestamp("us", "America/New_York"): moments(1, zone=True),
+    pa.timestamp("ns", "+05:30"): moments(1, **_NANOSECONDS, zone=True),
 }
 
 SPARK_TYPES = {
@@ -156,26 +165,26 @@ def _or_missing(number: float | Narrow) -> Any:
 
 
 PANDAS_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
-    "object text": _TEXTS,
-    "str": _TEXTS,
-    "category": _TEXTS,
+    "object text": TEXTS,
+    "str": TEXTS,
+    "category": TEXTS,
     "Int64": _integers(-(2**63), 2**63 - 1),
     "UInt64": _integers(0, 2**64 - 1),
     "object integers": _integers(-(2**63), 2**63 - 1),
     **dict.fromkeys(("float64", "Float64", "double[pyarrow]"), (NUMBERS, lambda draw: _or_missing(draw.double()))),
     **dict.fromkeys(("float32", "Float32"), (NUMBERS, lambda draw: _or_missing(narrowed(draw.double())))),
     "object decimals": _decimals(30, 12),
-    "boolean": _BOOLEANS,
-    "object booleans": _BOOLEANS,
+    "boolean": BOOLEANS,
+    "object booleans": BOOLEANS,
     "object dates": (("dates", "strings"), Draw.day),
-    "datetime64[us]": _moments(1, zone=False),
-    "datetime64[ns]": _moments(1, **_NANOSECONDS, zone=False),
-    "datetime64[us, Asia/Kathmandu]": _moments(1, "0001-01-03", "9999-12-29", zone=True),
+    "datetime64[us]": moments(1, zone=False),
+    "datetime64[ns]": moments(1, **_NANOSECONDS, zone=False),
+    "datetime64[us, Asia/Kathmandu]": moments(1, "0001-01-03", "9999-12-29", zone=True),
 }
 
 DUCKDB_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
-    "VARCHAR": _TEXTS,
-    "ENUM": _TEXTS,
+    "VARCHAR": TEXTS,
+    "ENUM": TEXTS,
     "TINYINT": _integers(-(2**7), 2**7 - 1),
     "BIGINT": _integers(-(2**63), 2**63 - 1),
     "UBIGINT": _integers(0, 2**64 - 1),
@@ -184,22 +193,22 @@ DUCKDB_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
     "DECIMAL(38, 0)": _decimals(38, 0),
     "DECIMAL(38, 20)": _decimals(38, 20),
     "DECIMAL(4, 1)": _decimals(4, 1),
-    "DOUBLE": _DOUBLES,
+    "DOUBLE": DOUBLES,
     "REAL": _narrow("f"),
-    "BOOLEAN": _BOOLEANS,
+    "BOOLEAN": BOOLEANS,
     "DATE": _DATES,
-    "TIMESTAMP": _moments(1, zone=False),
-    "TIMESTAMP_S": _moments(10**6, zone=False),
-    "TIMESTAMP_MS": _moments(1000, zone=False),
-    "TIMESTAMP_NS": _moments(1, **_NANOSECONDS, zone=False),
-    "TIMESTAMPTZ": _moments(1, zone=True),
+    "TIMESTAMP": moments(1, zone=False),
+    "TIMESTAMP_S": moments(10**6, zone=False),
+    "TIMESTAMP_MS": moments(1000, zone=False),
+    "TIMESTAMP_NS": moments(1, **_NANOSECONDS, zone=False),
+    "TIMESTAMPTZ": moments(1, zone=True),
     "UUID": (("strings",), lambda draw: str(uuid.UUID(int=draw.random.getrandbits(128)))),
 }
 
 _FAR_DAYS = ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC", "0001-02-29 BC", "12020-02-29"]
 
 POSTGRES_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
-    "text": _TEXTS,
+    "text": TEXTS,
     "varchar(100)": (EVERYTHING, lambda draw: draw.text()[:100]),
     # Blanks at its end are no part of a value of this type.
     "char(80)": (EVERYTHING, lambda draw: draw.text()[:80].rstrip(" ")),
@@ -211,22 +220,22 @@ POSTGRES_TYPES: dict[Any, tuple[Sequence[str], Cell]] = {
     "numeric": (NUMBERS, lambda draw: draw.number() if draw.random.random() < 0.9 else Decimal("NaN")),
     "numeric(38, 0)": _decimals(38, 0),
     "numeric(12, 3)": _decimals(12, 3),
-    "double precision": _DOUBLES,
+    "double precision": DOUBLES,
     "real": _narrow("f"),
-    "boolean": _BOOLEANS,
+    "boolean": BOOLEANS,
     "date": (
         _DATES[0],
         lambda draw: draw.day() if draw.random.random() < 0.9 else Beyond(draw.random.choice(_FAR_DAYS)),
     ),
-    "timestamp": _moments(1, zone=False),
-    "timestamp(0)": _moments(10**6, zone=False),
-    "timestamptz": _moments(1, zone=True),
+    "timestamp": moments(1, zone=False),
+    "timestamp(0)": moments(10**6, zone=False),
+    "timestamptz": moments(1, zone=True),
 }
 
 
 def random_csv(seed: int) -> DirtyTable:
     """A table of text, with a way of reading it; all its text is in the encoding."""
-    table = random_table(seed, {"text": _TEXTS}, most_columns=6)
+    table = random_table(seed, {"text": TEXTS}, most_columns=6)
     draw = Random(-1 - seed)
     encoding = draw.choice(["utf-8", "utf-8", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig"])
 
@@ -321,7 +330,8 @@ def _series(column: DirtyColumn) -> Any:
     return pd.Series(cells, dtype=kind)
 
 
-def _text(cell: Any) -> str | None:
+def text_of(cell: Any) -> str | None:
+    """A cell as it is written in text; None is null."""
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, Beyond):
@@ -344,7 +354,7 @@ def write_duckdb(connection: duckdb.DuckDBPyConnection, name: str, table: DirtyT
             listed = ", ".join("'" + cell.replace("'", "''") + "'" for cell in {*column.cells} - {None}) or "'x'"
             kind = f"ENUM ({listed})"
         types.append(kind)
-    texts = pa.table({column.name: pa.array(map(_text, column.cells), pa.string()) for column in table.columns})
+    texts = pa.table({column.name: pa.array(map(text_of, column.cells), pa.string()) for column in table.columns})
     selected = ", ".join(f"CAST({c.name} AS {kind}) AS {c.name}" for c, kind in zip(table.columns, types, strict=True))
     connection.register("texts", texts)
     view = name.endswith("0")
@@ -374,7 +384,7 @@ def write_postgres(connection: Any, name: str, table: DirtyTable) -> None:
     connection.execute(f"CREATE TABLE {name} ({columns})".encode())
     with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
         for row in zip(*(column.cells for column in table.columns), strict=True):
-            copy.write_row([*map(_text, row)])
+            copy.write_row([*map(text_of, row)])
 
 
 def _escaped(text: str) -> str:

@@ -24,6 +24,8 @@ from parcomp.model.attribute import Attribute, Binned, Categorical, Dated, Integ
 __all__ = ["Beyond", "Narrow", "Reader", "exact_number", "narrowed"]
 
 NULL, UNKNOWN, OUT_OF_RANGE, WRONG_TYPE = "null", "unknown", "out_of_range", "wrong_type"
+ROUNDED = "rounded"
+"""Values between two steps, seen to nine digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,9 @@ class Reader:
             step = Fraction(str(attribute.step))
             first, last = Fraction(str(attribute.low)) / step, Fraction(str(attribute.high)) / step
             place = number if isinstance(number, float) else _half_even(number / step)
+            if first <= place <= last:
+                steps = number / step
+                self.tally[ROUNDED] += abs(steps - place) > max(abs(steps), 1) / 10**9
             return _bounded(place - first, int(last - first), clip=attribute.clip)
         assert isinstance(attribute, Binned)
         return _bounded(_bin(attribute, number), attribute.bins - 1, clip=attribute.clip)
