@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from parcomp.errors import ArgumentError
 from parcomp.ledger import AccessKey, Charge, MarkFile, Role, audit_charges, open_marked_ledger, utc_now
 from parcomp.model import Query as Region
 from parcomp.model import read_predicate
+from parcomp.service.console.course import Step, course_of, left_on_rows, reason_of
 from parcomp.service.console.wording import sql_of
 from parcomp.service.guard import CustodianRoute, LookingRoute, desk_of, holder_of
 from parcomp.service.problems import Problem
@@ -34,7 +36,12 @@ _POINTS = 400
 _MOST_LISTED = 1_000
 _MOST_MAPS = 8
 _SMALL_BANDS = 20
+_MOST_NODES = 500
+_MOST_MEMBERS = 100
+_MOST_COVERING = 100
 _Text = Annotated[str, Query(max_length=200)]
+_Moment = Annotated[str, Query(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,12}Z)?$")]
+"""A time as charges have it, or nothing."""
 
 
 class _Strict(BaseModel):
@@ -65,18 +72,40 @@ class RevokedBody(_Strict):
 async def charges(
     request: Request,
     analyst: _Text = "",
+    unnamed: bool = False,
     text: _Text = "",
     before: Annotated[int, Query(ge=0, le=2**53)] = 2**53,
     limit: Annotated[int, Query(ge=1, le=_MOST_LISTED)] = 50,
 ) -> Response:
     """Charges in SQL, the latest first; an analyst's own, a custodian sees all."""
-    return JSONResponse(await desk_of(request).view(_charges, holder_of(request), analyst, text, before, limit))
+    holder = holder_of(request)
+    return JSONResponse(await desk_of(request).view(_charges, holder, analyst, unnamed, text, before, limit))
+
+
+@router.get("/graph")
+async def graph(
+    request: Request,
+    analyst: _Text = "",
+    unnamed: bool = False,
+    since: _Moment = "",
+    until: _Moment = "",
+    limit: Annotated[int, Query(ge=1, le=_MOST_NODES)] = 500,
+) -> Response:
+    """The graph of the charges by someone and between two moments, as ``/v1/graph`` has it of all."""
+    holder = holder_of(request)
+    return JSONResponse(await desk_of(request).view(_graph, holder, analyst, unnamed, since, until, limit))
 
 
 @router.get("/charges/{number}")
 async def charge(request: Request, number: int) -> Response:
     """One charge, with its place in the chain."""
     return JSONResponse(await desk_of(request).view(_charge, holder_of(request), number))
+
+
+@custodians.get("/charges/{number}/reason")
+async def reason(request: Request, number: int) -> Response:
+    """Why a charge added what it added: what its rows had paid before it, and for what."""
+    return JSONResponse(await desk_of(request).view(_reason, number))
 
 
 @custodians.get("/overview")
@@ -128,51 +157,53 @@ async def audit(request: Request) -> Response:
     return JSONResponse(await desk_of(request).view(_audit))
 
 
-def _visible(custodian: Custodian, holder: AccessKey) -> list[Charge]:
-    return [
-        one
-        for one in custodian.charges()
-        if not one.is_load and (holder.role == Role.CUSTODIAN or one.analyst == holder.name)
-    ]
+def _is_visible(holder: AccessKey, charge: Charge) -> bool:
+    return holder.role == Role.CUSTODIAN or charge.analyst == holder.name
+
+
+def _visible(custodian: Custodian, holder: AccessKey) -> list[Step]:
+    return [one for one in course_of(custodian) if _is_visible(holder, one.charge)]
 
 
 def _charges(
-    custodian: Custodian, holder: AccessKey, analyst: str, text: str, before: int, limit: int
+    custodian: Custodian, holder: AccessKey, analyst: str, unnamed: bool, text: str, before: int, limit: int
 ) -> dict[str, Any]:
-    chosen = [one for one in reversed(_visible(custodian, holder)) if not analyst or one.analyst == analyst]
+    chosen = [
+        one
+        for one in reversed(_visible(custodian, holder))
+        if (one.charge.analyst == analyst if analyst or unnamed else True)
+    ]
     if text:
         sought = text.casefold()
-        chosen = [one for one in chosen if sought in _sql(custodian, one).casefold()]
-    earlier = [one for one in chosen if one.number < before]
-    found = [_listed(custodian, one, _sql(custodian, one)) for one in earlier[:limit]]
+        chosen = [one for one in chosen if sought in _sql(custodian, one.charge).casefold()]
+    earlier = [one for one in chosen if one.charge.number < before]
+    found = [_listed(custodian, one) for one in earlier[:limit]]
     return {"charges": found, "total": len(chosen), "before": found[-1]["number"] if len(earlier) > limit else 0}
 
 
-def _listed(custodian: Custodian, charge: Charge, sql: str) -> dict[str, Any]:
-    up, rows = custodian.settings.measure.parameter_up, custodian.settings.rows_per_person
+def _listed(custodian: Custodian, step: Step) -> dict[str, Any]:
+    up, charge = custodian.settings.measure.parameter_up, step.charge
     return {
         "number": charge.number,
         "time": charge.time,
         "analyst": charge.analyst,
-        "sql": sql,
+        "sql": _sql(custodian, charge),
         "cost": up(charge.units),
-        "spent": up(custodian.settings.measure.group(charge.upper, rows)),
+        "spent": up(step.loss),
         "batch": charge.batch,
     }
 
 
 def _charge(custodian: Custodian, holder: AccessKey, number: int) -> dict[str, Any]:
-    settings, everything = custodian.settings, custodian.charges()
-    visible = {one.number: one for one in _visible(custodian, holder)}
-    one = visible.get(number)
-    if one is None:
+    visible = {one.charge.number: one for one in _visible(custodian, holder)}
+    step = visible.get(number)
+    if step is None:
         raise Problem(404, "missing", "there is no charge of this number that this key may see")
-    measure, rows = settings.measure, settings.rows_per_person
-    former = next((each.upper for each in reversed(everything[: number - 1]) if each.number < number), 0)
-    adds = measure.growth_up(measure.group(former, rows), measure.group(max(one.upper, former), rows))
+    one = step.charge
     return {
-        **_listed(custodian, one, _sql(custodian, one)),
-        "adds": adds,
+        **_listed(custodian, step),
+        # A bound that was proven anew may be below the one before; what a charge adds is never less than nothing.
+        "adds": custodian.settings.measure.growth_up(step.former, max(step.loss, step.former)),
         "statement": one.statement,
         "where": one.where,
         # As texts: not every number of a ledger is one that JavaScript holds exactly.
@@ -180,6 +211,33 @@ def _charge(custodian: Custodian, holder: AccessKey, number: int) -> dict[str, A
         "upper": str(one.upper),
         "previous": one.previous,
         "digest": one.digest,
+    }
+
+
+def _reason(custodian: Custodian, number: int) -> dict[str, Any]:
+    steps = {one.charge.number: one for one in course_of(custodian)}
+    if number not in steps:
+        raise Problem(404, "missing", "there is no charge of this number")
+    found = reason_of(custodian, number)
+    return {**found, "charges": [_listed(custodian, steps[one]) for one in found["members"][-_MOST_MEMBERS:]]}
+
+
+def _graph(
+    custodian: Custodian, holder: AccessKey, analyst: str, unnamed: bool, since: str, until: str, limit: int
+) -> dict[str, Any]:
+    seen = [(charge, expense) for charge, expense in custodian.spending() if _is_visible(holder, charge)]
+    chosen = [
+        (charge, expense)
+        for charge, expense in seen
+        if (charge.analyst == analyst if analyst or unnamed else True)
+        and charge.time >= since
+        and (not until or charge.time < until)
+    ]
+    analysts = sorted({charge.analyst for charge, _ in seen})
+    return {
+        **charge_graph(custodian.settings, chosen, limit).as_json(custodian.settings),
+        "all": len(seen),
+        "analysts": analysts,
     }
 
 
@@ -192,33 +250,31 @@ def _sql(custodian: Custodian, charge: Charge) -> str:
 
 
 def _overview(custodian: Custodian) -> dict[str, Any]:
-    settings = custodian.settings
-    measure, rows = settings.measure, settings.rows_per_person
-    made = [one for one in custodian.charges() if not one.is_load]
+    up = custodian.settings.measure.parameter_up
+    made, entries = course_of(custodian), custodian.charges()
     today = utc_now()[:10]
     step = max(len(made) // _POINTS, 1)
-    points, sequential = [], 0
-    for place, one in enumerate(made, 1):
-        sequential += one.units
-        if place % step == 0 or place == len(made):
-            points.append(
-                {
-                    "time": one.time,
-                    "number": one.number,
-                    "charges": place,
-                    "spent": measure.parameter_up(measure.group(one.upper, rows)),
-                    "sequential": measure.parameter_up(measure.group(sequential, rows)),
-                }
-            )
-    counted: dict[str, int] = {}
-    for one in made:
-        counted[one.analyst] = counted.get(one.analyst, 0) + 1
+    points = [
+        {
+            "time": one.charge.time,
+            "number": one.charge.number,
+            "charges": place,
+            "spent": up(one.loss),
+            "sequential": up(one.sequential),
+        }
+        for place, one in enumerate(made, 1)
+        if place % step == 0 or place == len(made)
+    ]
+    # The chain holds loads of the table as well, and its head may be one.
+    last = entries[-1] if entries else None
     return {
         "points": points,
-        "today": sum(one.time.startswith(today) for one in made),
-        "charged": counted,
-        "head": made[-1].digest if made else settings.binding.digest,
-        "number": made[-1].number if made else 0,
+        "today": sum(one.charge.time.startswith(today) for one in made),
+        "charged": Counter(one.charge.analyst for one in made),
+        "head": custodian.settings.binding.digest if last is None else last.digest,
+        "number": 0 if last is None else last.number,
+        "loads": sum(one.is_load for one in entries),
+        "loaded_last": last is not None and last.is_load,
     }
 
 
@@ -249,11 +305,12 @@ def _region(custodian: Custodian, where: dict[str, Any]) -> dict[str, Any]:
     within = _within(custodian, where)
     graph = charge_graph(settings, within, 1)
     shown = graph.as_json(settings)["maximum"]
-    members = set(graph.members)
-    listed = [{**_listed(custodian, one, _sql(custodian, one)), "maximum": one.number in members} for one, _ in within]
-    listed.sort(key=lambda one: (not one["maximum"], -one["number"]))
-    left = settings.measure.affordable_down(max(settings.row_budget - graph.upper, 0))
-    return {"charges": listed[:100], "total": len(listed), "maximum": shown, "left": left}
+    members, covering = set(graph.members), {one.number for one, _ in within}
+    steps = [one for one in course_of(custodian) if one.charge.number in covering]
+    steps.sort(key=lambda one: (one.charge.number not in members, -one.charge.number))
+    listed = [{**_listed(custodian, one), "maximum": one.charge.number in members} for one in steps[:_MOST_COVERING]]
+    left = settings.measure.affordable_down(left_on_rows(settings, graph.upper))
+    return {"charges": listed, "total": len(steps), "maximum": shown, "left": left}
 
 
 def _keys(custodian: Custodian) -> list[dict[str, Any]]:
