@@ -20,7 +20,7 @@ def test_sign_in_ask_by_sql_look_it_up_and_sign_out(served: Served, person, scre
     page = anna.page
     anna.write_sql(WOMEN)
     page.get_by_label("Cost in ε").first.fill("0.2")
-    expect(page.get_by_text("± 5 rows")).to_be_visible()
+    expect(page.get_by_text("± 5 people")).to_be_visible()
     page.get_by_role("button", name="Ask for ε 0.2").click()
     expect(page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
     expect(page.get_by_text("Paid ε 0.2, charge 1.")).to_be_visible()
@@ -144,10 +144,10 @@ def test_words_of_the_domain_are_completed(shared: Served, person):
 
 def test_the_slider_sets_the_cost_and_the_error_follows(shared: Served, person):
     page = person(shared).sign_in("anna").page
-    expect(page.get_by_text("± 10 rows")).to_be_visible()
+    expect(page.get_by_text("± 10 people")).to_be_visible()
     page.get_by_role("slider", name="Cost in ε").fill("333")
     expect(page.get_by_label("Cost in ε").first).to_have_value("0.01")
-    expect(page.get_by_text("± 100 rows")).to_be_visible()
+    expect(page.get_by_text("± 100 people")).to_be_visible()
     page.get_by_role("button", name="Best still affordable").click()
     expect(page.get_by_role("button", name="Ask for ε 0.5")).to_be_visible()
 

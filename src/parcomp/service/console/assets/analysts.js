@@ -19,7 +19,7 @@ export async function render({ session, signal, reload }) {
       ["Share", ([name, one]) => share(one.spent, one.quota ?? balance.budget, `${name} has spent ${num(one.spent)} of ${num(one.quota ?? balance.budget)}`)],
       ["Keys", ([name]) => num(good(name)), { number: true }],
     ], people, { caption: "Analysts and their quotas" }) : empty("No analysts yet", "The settings declare none, so whoever has an analyst’s key may ask. Make a key below."),
-    h("p", { class: "hint" }, "Quotas are set in the custodian’s settings, under [analysts.NAME]."),
+    h("p", { class: "hint" }, "Quotas are read here and changed in the settings file that the server was started with: ", h("code", {}, 'quota = "0.3"'), " under ", h("code", {}, "[analysts.NAME]"), ". Start the server again to have it take effect; what was spent stands."),
     making(session, people, reload),
     h("h2", {}, "Keys"),
     table([

@@ -17,7 +17,8 @@ export const hasToken = () => Boolean(localStorage.getItem(TOKEN));
 export const keepToken = (token) => localStorage.setItem(TOKEN, token);
 export const dropToken = () => localStorage.removeItem(TOKEN);
 
-function busy(change) {
+/** Show that something is waited for, unless it comes at once. */
+export function busy(change) {
   waiting += change;
   clearTimeout(timer);
   const line = document.getElementById("busy");

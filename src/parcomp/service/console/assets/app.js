@@ -1,6 +1,6 @@
 // The frame around the pages: who is signed in, where one can go, and what is shown there.
 
-import { call, dropToken, get, hasToken, keepToken, post } from "./api.js";
+import { busy, call, dropToken, get, hasToken, keepToken, post } from "./api.js";
 import { field, h, notice, say } from "./dom.js";
 import * as route from "./route.js";
 
@@ -130,7 +130,7 @@ async function show() {
   leave = () => stopped.abort();
   main.setAttribute("aria-busy", "true");
   try {
-    const { render } = await import(known[1]);
+    const render = await rendered(known[1]);
     const content = await render({ session, domain, parameters, signal: stopped.signal, reload: show });
     if (turn !== shown) return;
     main.replaceChildren(...[content].flat(Infinity).filter(Boolean));
@@ -141,6 +141,16 @@ async function show() {
     if (turn === shown && error.name !== "AbortError" && error.status !== 401) failed(error);
   } finally {
     main.removeAttribute("aria-busy");
+  }
+}
+
+/** What renders a page; its module comes from the server, and is waited for like a request. */
+async function rendered(module) {
+  busy(1);
+  try {
+    return (await import(module)).render;
+  } finally {
+    busy(-1);
   }
 }
 

@@ -138,6 +138,8 @@ export async function render({ session, domain, parameters, signal }) {
 
 function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
   const { symbol, parameter } = session;
+  // Where everyone has one row, rows are people.
+  const counted = session.rows_per_person === 1 ? "people" : "rows";
   const [least, most] = [balance.budget / 1000, balance.budget];
   const log = (value) => (Math.log(Math.min(Math.max(value, least), most) / least) / Math.log(most / least)) * 1000;
   const slider = h("input", { type: "range", min: 0, max: 1000, step: 1, value: log(Number(cost)), "aria-label": `Cost in ${symbol}` });
@@ -195,7 +197,7 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
     bar.replaceChildren(ruler(expected));
   }
 
-  const unitOf = (quote) => (quote.statement.kind === "count" && !quote.statement.items ? "rows" : quote.statement.attribute ?? "");
+  const unitOf = (quote) => (quote.statement.kind === "count" && !quote.statement.items ? counted : quote.statement.attribute ?? "");
 
   function show(quote) {
     remaining = quote.remaining;
@@ -205,8 +207,8 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
       const several = Object.entries(quote.expected_errors ?? {}).slice(1).map(([column, one]) => `${column} ${one === null ? "by its rows" : `± ${num(Number(one.toPrecision(2)))}`}`);
       errorNote.textContent = several.length ? `Also ${several.join(", ")}.` : quote.best_error !== null && !quote.cached ? `At best ± ${num(Number(quote.best_error.toPrecision(2)))} with all that is left here.` : "";
     } else {
-      error.textContent = rows.length ? `± ${num(Number(rows.at(-1)[1].toPrecision(2)))} of ${num(Number(rows.at(-1)[0]))} rows` : "± depends on the rows";
-      errorNote.textContent = rows.slice(0, -1).map(([count, one]) => `± ${num(Number(one.toPrecision(2)))} of ${num(Number(count))} rows`).join(" · ") || "The error of an average depends on how many rows there are.";
+      error.textContent = rows.length ? `± ${num(Number(rows.at(-1)[1].toPrecision(2)))} of ${num(Number(rows.at(-1)[0]))} ${counted}` : `± depends on the ${counted}`;
+      errorNote.textContent = rows.slice(0, -1).map(([count, one]) => `± ${num(Number(one.toPrecision(2)))} of ${num(Number(count))} ${counted}`).join(" · ") || `The error of an average depends on how many ${counted} there are.`;
       bar.replaceChildren();
     }
     adds.replaceChildren(...(quote.cached ? [h("strong", {}, "Free"), ": this was bought before."] : quote.adds === 0 ? [h("strong", {}, `Adds ${symbol} 0`), balance.charges ? ": no row pays for this and for what already cost most." : "."] : [h("strong", {}, `Adds ${amount(quote.adds, symbol)}`), " to what was spent on the dataset."]));

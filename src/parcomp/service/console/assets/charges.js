@@ -1,23 +1,25 @@
 // Charges: filtered, sorted, taken along.
 
 import * as api from "./api.js";
-import { amount, csv, download, empty, field, h, num, rested, select, sqlText, table, time } from "./dom.js";
+import { amount, csv, download, empty, field, h, num, rested, sqlText, table, time } from "./dom.js";
 import * as route from "./route.js";
+import { whom } from "./whom.js";
 
 const SORTS = { number: (row) => row.number, cost: (row) => row.cost, analyst: (row) => row.analyst, spent: (row) => row.spent };
 
 export async function render({ session, parameters, signal }) {
   const { symbol, parameter } = session;
   const own = session.role !== "custodian";
-  const state = { analyst: parameters.analyst ?? "", text: parameters.text ?? "", sort: parameters.sort in SORTS ? parameters.sort : "number", up: parameters.up ?? "" };
+  const state = { analyst: parameters.analyst ?? "", unnamed: parameters.unnamed ?? "", text: parameters.text ?? "", sort: parameters.sort in SORTS ? parameters.sort : "number", up: parameters.up ?? "" };
   const balance = await api.get("/v1/budget", {}, { signal });
   const box = h("div", { class: "listed" });
   let rows = [];
   let found = null;
 
-  const who = select([["", "everyone"], ...Object.keys(balance.analysts).map((name) => [name, name])], state.analyst, { onchange: () => { state.analyst = who.value; load(); } });
+  // Charges without a name are those of custodians who asked on their own machine, where no analysts are declared.
+  const who = whom([...(session.analysts.length ? [] : [""]), ...Object.keys(balance.analysts)], state, () => load());
   const text = h("input", { type: "search", value: state.text, placeholder: "gender = 'F'", oninput: rested(200, () => { state.text = text.value; load(); }) });
-  const asked = (more) => api.get("/console/charges", { analyst: state.analyst, text: state.text, ...more }, { signal });
+  const asked = (more) => api.get("/console/charges", { analyst: state.analyst, unnamed: state.unnamed, text: state.text, ...more }, { signal });
 
   async function load() {
     route.note("charges", state);
@@ -44,7 +46,7 @@ export async function render({ session, parameters, signal }) {
         ["Question", (row) => sqlText(row.sql), { klass: "wide" }],
         [heading("Cost", "cost"), (row) => amount(row.cost, symbol), { number: true }],
         ["Spent after it", (row) => amount(row.spent, symbol), { number: true }],
-      ], sorted, { caption: "Charges" }) : empty("Nothing found", state.analyst || state.text ? "No charge is left by this filter." : "Nothing was asked yet. Each answer that is paid for is listed here."),
+      ], sorted, { caption: "Charges" }) : empty("Nothing found", state.analyst || state.unnamed || state.text ? "No charge is left by this filter." : "Nothing was asked yet. Each answer that is paid for is listed here.", ...(state.analyst || state.unnamed || state.text ? [] : [own ? h("a", { class: "button primary", href: route.address("ask") }, "Ask something") : h("a", { class: "button primary", href: route.address("analysts") }, "Make a key for an analyst")])),
       found.before ? h("p", {}, more) : "");
   }
 

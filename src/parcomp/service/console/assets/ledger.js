@@ -37,7 +37,7 @@ export async function render({ session, signal }) {
     h("h1", {}, "Ledger"),
     h("section", { class: "card", "aria-labelledby": "head" },
       h("h2", { id: "head" }, "Head"),
-      h("p", {}, found.number ? `After charge ${num(found.number)}. The head speaks for all charges up to it; note it somewhere else, so that charges cannot be cut off unseen.` : "No charges yet: the chain begins with the digest of the dataset, its domain and its budget."),
+      h("p", {}, found.number ? `That of entry ${num(found.number)}, ${found.loaded_last ? "a load of the table" : "a charge"}. The head speaks for all entries up to it; note it somewhere else, so that charges cannot be cut off unseen.` : "No charges yet: the chain begins with the digest of the dataset, its domain and its budget."),
       h("p", { class: "digest secret" }, found.head),
       h("div", { class: "row actions" }, copyButton("Copy the head", () => found.head), h("button", { type: "button", class: "quiet", onclick: save }, "Export as JSON lines"), h("button", { type: "button", class: "quiet", onclick: () => print() }, "Print"))),
     h("section", { class: "card", "aria-labelledby": "verify" },

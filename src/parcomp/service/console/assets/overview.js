@@ -27,14 +27,14 @@ export async function render({ session, signal }) {
       balance.charges ? bracket : null,
       balance.epsilon?.spent !== undefined && balance.epsilon?.spent !== null ? h("p", { class: "muted" }, `As ε at δ = ${num(balance.delta)}: ${num(balance.epsilon.spent)} of ${num(balance.epsilon.budget)}.`) : null),
     h("div", { class: "tiles" },
-      tile("Charges", num(balance.charges)),
-      tile("Answers today (UTC)", num(found.today)),
-      tile("Refused since the start", num(found.refusals)),
-      tile("Left where most was asked", amount(Number(left.toPrecision(6)), symbol)),
-      tile("Saved by overlap", balance.charges ? `${num(Math.round(saved * 1000) / 10)} %` : "–")),
+      tile("Charges", num(balance.charges), found.loads ? `and ${plural(found.loads, "load")} of the table` : "in the ledger"),
+      tile("Answers today", num(found.today), "charged since midnight, UTC"),
+      tile("Refused", num(found.refusals), "by this server, since it was started"),
+      tile("Left", amount(Number(left.toPrecision(6)), symbol), "where most was asked"),
+      tile("Saved", balance.charges ? `${num(Math.round(saved * 1000) / 10)} %` : "–", "beside asking one by one")),
     found.points.length ? spending(balance, found, session) : empty("Nothing asked yet", "Spending appears here with the first answer. Give an analyst a key, and let them ask.", h("a", { class: "button primary", href: route.address("analysts") }, "Make a key")),
     people(balance, found, session),
-    h("section", { class: "card", "aria-labelledby": "head" }, h("h2", { id: "head" }, "Ledger"), h("p", {}, found.number ? `The head is charge ${num(found.number)}:` : "The ledger has no charges; its chain begins with:"), h("p", { class: "digest" }, found.head), verified(session, found)),
+    h("section", { class: "card", "aria-labelledby": "head" }, h("h2", { id: "head" }, "Ledger"), h("p", {}, headText(found)), h("p", { class: "digest" }, found.head), verified(session, found)),
   ];
 }
 
@@ -42,11 +42,14 @@ export async function render({ session, signal }) {
 function verified({ dataset }, { head }) {
   const link = (label) => h("a", { href: route.address("ledger") }, label);
   const noted = JSON.parse(localStorage.getItem(`parcomp.verified.${dataset}`) ?? "null");
-  if (!noted) return h("p", {}, "Not verified from this browser yet. ", link("Verify it"));
-  return h("p", {}, "Verified ", time(noted.time), noted.head === head ? ", up to this head. " : ", at an earlier head. ", link("Verify it again"));
+  if (!noted) return h("p", {}, "Not verified from this browser yet; what others have verified is not noted here. ", link("Verify it"));
+  return h("p", {}, "Verified from this browser ", time(noted.time), noted.head === head ? ", up to this head. " : ", at an earlier head. ", link("Verify it again"));
 }
 
-const tile = (label, value) => h("div", { class: "tile" }, h("p", {}, label), h("p", {}, value));
+const tile = (label, value, note) => h("div", { class: "tile" }, h("p", {}, label), h("p", {}, value), h("p", { class: "hint" }, note));
+
+/** What the head of the chain is. */
+export const headText = ({ number, loaded_last: loaded }) => (number ? `The head is that of entry ${num(number)}, ${loaded ? "a load of the table" : "a charge"}:` : "The ledger has no charges; its chain begins with:");
 
 function spending(balance, { points }, { symbol }) {
   const times = points.map((one) => Date.parse(one.time));

@@ -4,9 +4,12 @@ import * as api from "./api.js";
 import { roundDown } from "./ask.js";
 import { amount, h, notice, num, sqlText, table } from "./dom.js";
 import * as route from "./route.js";
-import { kindOf, questionOf, sqlOf } from "./sqltext.js";
+import { kindOf, places, questionOf, sqlOf } from "./sqltext.js";
 
 const MOST = 10;
+/** Bands that numbers and dates are tried in, and how many parts are tried in all. */
+const BANDS = 5;
+const TRIED = 40;
 
 export async function render({ session, domain, parameters, signal }) {
   const { parameter, symbol } = session;
@@ -18,15 +21,18 @@ export async function render({ session, domain, parameters, signal }) {
   const best = roundDown(quote.remaining);
   const limits = Object.entries(quote.left ?? {}).sort((one, other) => one[1] - other[1]);
   const called = (limit) => (limit === "budget" ? "The dataset’s budget" : limit === `quota of ${session.name}` ? "Your quota" : limit);
-  const elsewhere = h("div", { class: "listed" });
+  const elsewhere = h("div", { class: "listed", "aria-live": "polite" }, h("p", { class: "hint" }, "Looking for rows with more left…"));
   regions(session, domain, body, quote, signal).then((found) => {
-    if (!found.length) return;
+    if (!found.length) {
+      elsewhere.replaceChildren(h("p", { class: "hint" }, "No part of these rows, by one attribute more, has more left."));
+      return;
+    }
     elsewhere.replaceChildren(h("h2", {}, "Where more is left"), h("p", { class: "muted" }, "The same question on fewer rows. This follows from what was asked before, never from the data."), table([
-      ["Only rows with", (one) => h("a", { href: route.address("ask", { sql: one.sql, [parameter]: body[parameter] }) }, `${one.attribute} = ${one.value}`)],
+      ["Only rows with", (one) => h("a", { href: route.address("ask", { sql: one.sql, [parameter]: body[parameter] }) }, `${one.attribute} ${one.said}`)],
       ["Left there", (one) => amount(one.remaining, symbol), { number: true }],
       ...(found.some((one) => one.fits) ? [[`Fits at ${symbol} ${body[parameter]}`, (one) => (one.fits ? "yes" : "no")]] : []),
     ], found, { caption: "Regions with more budget left" }));
-  }).catch(() => {});
+  }).catch(() => elsewhere.replaceChildren());
   return [
     h("h1", {}, "Refused"),
     notice("warn", "Nothing was charged, and nothing was read from the data."),
@@ -46,15 +52,33 @@ export async function render({ session, domain, parameters, signal }) {
   ];
 }
 
-/** Quotes of the same question on the rows with one value more: what they say follows from the ledger alone. */
+/** Quotes of the same question on fewer rows: what they say follows from the ledger alone. */
 async function regions(session, domain, body, quote, signal) {
   const question = questionOf(domain, quote.statement, body.sql, quote.keys);
+  const offered = Object.entries(domain.attributes).map(([attribute, one]) => parts(one, question.where[attribute]).map(([said, accepted]) => ({ attribute, said, sql: sqlOf(domain, session.table, { ...question, where: { ...question.where, [attribute]: accepted } }) })));
+  // One of each attribute in turn, so that those with many parts leave room for the others.
   const tried = [];
-  for (const [attribute, one] of Object.entries(domain.attributes)) {
-    if (kindOf(one) !== "values" || question.where[attribute] || one.values.length > MOST) continue;
-    for (const value of one.values) tried.push({ attribute, value, sql: sqlOf(domain, session.table, { ...question, where: { ...question.where, [attribute]: { values: [value], nothing: false } } }) });
-  }
+  for (let place = 0; tried.length < TRIED && offered.some((one) => place < one.length); place += 1) tried.push(...offered.map((one) => one[place]).filter(Boolean));
   const found = [];
-  for (const one of tried.slice(0, 2 * MOST)) found.push({ ...one, ...(await api.post("/console/quotes", { sql: one.sql, [session.parameter]: body[session.parameter] }, { signal, quiet: true })) });
+  for (const one of tried.slice(0, TRIED)) found.push({ ...one, ...(await api.post("/console/quotes", { sql: one.sql, [session.parameter]: body[session.parameter] }, { signal, quiet: true })) });
   return found.filter((one) => one.remaining > quote.remaining).sort((one, other) => other.remaining - one.remaining).slice(0, MOST);
 }
+
+/** Parts of what is asked of an attribute: each value of a few, or bands of numbers and dates. */
+function parts(attribute, asked) {
+  if (kindOf(attribute) === "values") {
+    const values = asked?.values ?? attribute.values;
+    return values.length < 2 || values.length > MOST ? [] : values.map((value) => [`= ${value}`, { values: [value], nothing: false }]);
+  }
+  const bins = kindOf(attribute) === "bins";
+  const { of, at, count } = places(attribute);
+  const [start, stop] = asked ? [of(asked.from), bins ? of(asked.to) : of(asked.to) + 1] : [0, count];
+  const bands = Math.min(stop - start, BANDS);
+  if (!(bands > 1)) return [];
+  return Array.from({ length: bands }, (_, band) => {
+    const [first, next] = [band, band + 1].map((edge) => start + Math.round(((stop - start) * edge) / bands));
+    const [from, to] = [at(first), at(bins ? next : next - 1)];
+    return [String(from) === String(to) ? `= ${shown(from)}` : `${shown(from)} ${bins ? "up to" : "to"} ${shown(to)}`, { from, to, nothing: false }];
+  });
+}
+const shown = (value) => (typeof value === "number" ? num(value) : String(value));
