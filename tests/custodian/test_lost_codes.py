@@ -101,6 +101,20 @@ def test_a_table_that_has_changed_does_not_pass_for_a_lost_one(tmp_path, person)
         assert custodian.charges() == []
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_counted_row_does_not_become_another_persons_where_the_table_is_lost(tmp_path, copied):
+    """The seal is of rows: with a row of p0 as p99's, p0 would be counted a second time by a row of another ward."""
+    path = written(tmp_path, [{"patient": "p0", "ward": "w0", "sex": "F"}])
+    with Custodian.create(path) as custodian:
+        custodian.ask(BY_WARD, epsilon="1")
+    again = written(tmp_path, [{"patient": "p99", "ward": "w0", "sex": "F"}], name="copy" if copied else "custodian")
+    if not copied:
+        (tmp_path / "custodian.codes").unlink()
+    with pytest.raises(DataError, match="nothing else tells which rows were taken of which person"):
+        load_table(Settings.load(again))
+    assert not again.with_suffix(".codes").exists()
+
+
 def test_a_load_that_was_cut_short_is_gone_on_with_under_the_domain_of_the_rows_in_place(tmp_path, monkeypatch):
     """Its entry is in the ledger, and its rows are not in place; nulls and values outside have other codes since."""
     rows = [{"patient": f"p{i}", "ward": "w1", "sex": sex} for i in range(50) for sex in ("", "X")]

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from parcomp.data.encoding import TableEncoder, match_columns
 from parcomp.data.sources.frame import FrameSource
 from parcomp.errors import DataError
+from parcomp.model import Domain
+
+LATE = dt.datetime(2020, 5, 1, 23, 30)
+OBJECTS = [
+    *(0, 1, True, 1.5, 0.1, float("inf"), None, 2**53 + 1, Decimal("0.1"), Decimal("1e20"), "1", "a", b"a"),
+    *(np.float32(0.1), np.float16(0.1), np.int8(1), np.uint64(2**63), np.str_("a"), np.bool_(True)),
+    *(LATE, LATE.replace(tzinfo=dt.UTC), LATE.date(), LATE.time(), dt.timedelta(1), pd.NaT, pd.NA),
+    *(pd.Timestamp(LATE), pd.Timestamp(LATE, tz="US/Eastern"), np.datetime64("2020-05-01T23:30")),
+]
+"""What a column of Python's objects may hold."""
 
 
 @pytest.mark.parametrize(
@@ -36,3 +50,43 @@ def test_nan_is_how_pandas_stores_what_is_missing(dtype: str) -> None:
     series = pd.Series(missing if dtype == "double[pyarrow]" else [1.0, float("nan"), None], dtype=dtype)
     [batch] = FrameSource(pd.DataFrame({"a": series})).batches(["a"])
     assert batch.column(0).to_pylist() == [1.0, None, None]
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        {"low": 0, "high": 9},
+        {"low": "0", "high": "9", "step": "0.1"},
+        {"values": ["1", "a", "True"]},
+        {"low": "2020-01-01", "high": "2020-12-31", "unit": "day"},
+        {"low": "2020-01-01", "high": "2020-12-31", "unit": "hour"},
+    ],
+    ids=["integers", "decimals", "texts", "days", "hours"],
+)
+def test_the_code_of_an_object_does_not_depend_on_other_rows(attribute: dict[str, Any]) -> None:
+    """Arrow takes the type of a column from the first object: a time after a date would lose its hours."""
+    domain = Domain.described({"name": "objects", "attributes": {"a": attribute}})
+
+    def codes(*objects: Any) -> list[int] | None:
+        try:
+            source = FrameSource(pd.DataFrame({"a": pd.Series(objects, dtype=object)}), ["a"])
+            encoder = TableEncoder(domain, (), "Europe/Vienna")
+            batches = encoder.encoded(source.batches(match_columns(domain, source.types)))
+            return [code for batch in batches for code in batch.column(0).to_pylist()]
+        except DataError:
+            return None
+
+    alone = [codes(one) for one in OBJECTS]
+    assert sum(one is not None for one in alone) > 3
+    for one, expected in zip(OBJECTS, alone, strict=True):
+        if expected is None:
+            continue
+        for other in OBJECTS:
+            before, after = codes(other, one), codes(one, other)
+            assert before is None or before[1:] == expected, (one, other)
+            assert after is None or after[:1] == expected, (one, other)
+
+
+def test_one_time_with_a_zone_does_not_move_the_others() -> None:
+    with pytest.raises(DataError, match="convert each column to one type"):
+        FrameSource(pd.DataFrame({"a": pd.Series([LATE.replace(tzinfo=dt.UTC), *[LATE] * 9], dtype=object)}))

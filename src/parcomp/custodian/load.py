@@ -43,6 +43,11 @@ _NOT_THE_ROWS = (
     "that were counted, and it gives others when it is read again. Restore the coded table from a backup, or the "
     "source as it was at the last load; a table whose rows change is another version, with a ledger of its own"
 )
+_NOT_WHOSE = (
+    "the coded table that the ledger knows is not here, and nothing else tells which rows were taken of which person: "
+    "read again, a row that was counted could pass for another person's. Restore the coded table from a backup, or "
+    "name it as it was named; without it, go on with another version, which has a ledger of its own"
+)
 _LOADED_MEANWHILE = "somebody else has loaded the table meanwhile; nothing was changed, load it again"
 
 
@@ -67,10 +72,14 @@ def load_table(
         _check_mark(settings, ledger)
         known, same_domain = ledger.known_rows(), ledger.current_domain() == domain_text(settings.domain)
         persons_key = ledger.binding.persons_key
+        was_asked = any(not charge.is_load for charge in ledger.charges())
     standing = parcomp.data.table_in_place(settings.place)
     # What may grow is a table that the ledger knows, under the domain that it was made under.
     is_known = standing is not None and any(is_sealed(standing.digest, one) for one in known)
     growing_from = read_domain_text(standing.domain) if standing is not None and is_known else None
+    if growing_from is None and settings.person and known and was_asked:
+        # Seals are of rows, and not of whose they are.
+        raise DataError(_NOT_WHOSE)
 
     def enter(made: Imprint) -> None:
         same = [is_sealed(made.digest, one) for one in known]

@@ -6,11 +6,13 @@ is none of its columns.
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +22,12 @@ from parcomp.errors import DataError, ParcompError, one_line, shown
 __all__ = ["FrameSource"]
 
 _Read: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
+
+_SCALARS = frozenset(
+    {np.bool_, np.str_, np.float32, np.float64}
+    | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
+)
+"""The scalars of NumPy that a column of objects may hold."""
 
 _UNREAD = pa.null()
 """What stands for the type of a column that is not asked for."""
@@ -81,11 +89,34 @@ def _opened_pandas(frame: Any, is_wanted: Callable[[str], bool]) -> tuple[list[s
     check_names("the data frame", names)
     chosen = frame.loc[:, [is_wanted(name) for name in names]]
     with _one_type_each():
+        for place, dtype in enumerate(chosen.dtypes):
+            if dtype.kind == "O" and dtype.name == "object":
+                _check_objects(chosen.iloc[:, place])
         table = _without_nan(pa.Table.from_pandas(chosen, preserve_index=False))
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
             # The name of such a type has parts that were found in the values.
             raise TypeError
     return names, table.schema, _from_arrow(table)
+
+
+def _check_objects(column: Any) -> None:
+    """Raise where the type that Arrow finds for a column of objects, by the first of them, would change the others.
+
+    Beside a date a time loses its hours, and beside a time with a zone one without is read as UTC.  So a column has
+    dates, or times with a zone, or times without, and nothing else beside them.  Of NumPy's scalars those are taken
+    that Arrow reads by value in any company.
+    """
+    present = column[column.notna()]
+    kinds = set(map(type, present))
+    if any(issubclass(kind, np.generic) and kind not in _SCALARS for kind in kinds):
+        raise TypeError
+    times = {kind for kind in kinds if issubclass(kind, (datetime.date, datetime.time))}
+    if not times:
+        return
+    zoned = {getattr(one, "tzinfo", None) is not None for one in present}
+    stamps = all(issubclass(kind, datetime.datetime) for kind in kinds)
+    if len(zoned) > 1 or not (stamps or len(kinds) == 1):
+        raise TypeError
 
 
 def _opened_lazy(frame: Any, is_wanted: Callable[[str], bool]) -> tuple[list[str], pa.Schema, _Read]:
