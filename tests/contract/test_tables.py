@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import duckdb
+import numpy as np
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet
@@ -218,3 +219,18 @@ def test_a_source_that_changes_while_spark_reads_it_is_refused(
         with pytest.raises(DataError, match="the rows that were encoded are not those that were looked at"):
             write_table(place, b"key", agree=shown.append)
     assert not shown
+
+
+def test_floats_of_postgresql_stand_for_their_shortest_decimals(postgres_url: str) -> None:
+    """Also where the server writes a longer one: it takes none that lies halfway to the next float."""
+    url = fresh_database(postgres_url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t (narrow real, wide double precision)")
+        connection.execute("INSERT INTO t VALUES (83806624, 36028797018964016), ('NaN', '-Infinity'), (NULL, NULL)")
+        written = connection.execute("SELECT narrow::text, wide::text FROM t LIMIT 1").fetchone()
+    assert written == ("8.3806624e+07", "3.6028797018964016e+16")
+    assert str(np.float32(83806624)) == "8.380662e+07"
+    assert repr(36028797018964016.0) == "3.602879701896402e+16"
+    assert counted(url, "t", Integer(83806619, 83806625), "narrow") == [0, 1, 0, 0, 0, 0, 0]
+    assert counted(url, "t", Integer(36028797018964015, 36028797018964021), "wide") == [0, 0, 0, 0, 0, 1, 0]
+    assert counted(url, "t", Integer(0, 1, clip=True, nullable=True), "wide") == [1, 1, 1]

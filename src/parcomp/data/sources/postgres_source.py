@@ -1,8 +1,9 @@
 """Sources in PostgreSQL: a table or a view, read in one read-only transaction.
 
-All values are read as the server writes them in text, which is exact for every type that attributes are read from:
-floats in their shortest form, dates and times in ISO.  The text comes as CSV, and goes through the same strict reader
-as a file.  What is no text is handed on as :data:`~parcomp.data.sources.source.WRITTEN`.
+All values are read as the server writes them in text, which is exact for every type that attributes are read from,
+dates and times in ISO.  The text comes as CSV, and goes through the same strict reader as a file.  What is no text is
+handed on as :data:`~parcomp.data.sources.source.WRITTEN`.  Floats are the exception: the server writes a decimal that
+reads back as the float, but not always the shortest one, for which a float stands.  So they are read back.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ SELECT attname, CASE WHEN typtype = 'e' THEN 'text' ELSE pg_catalog.format_type(
 FROM types WHERE typtype <> 'd' ORDER BY attnum
 """
 
+_FLOATS = {"real": pa.float32(), "double precision": pa.float64()}
+
 # With the last, policies that would leave rows out in silence are an error.
 _SETTINGS = """
 SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET DateStyle = 'ISO';
@@ -65,17 +68,19 @@ class PostgresSource(Source):
             raise
         self._name = f"{quoted_name(schema)}.{quoted_name(name)}"
         self.types = {column: sql_type(written) for column, written in listed}
+        self._floats = {column: _FLOATS[written] for column, written in listed if written in _FLOATS}
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, once, as text."""
         names = [f"x{number}" for number in range(len(columns))]
-        written = [not pa.types.is_string(self.types[name]) for name in columns]
+        floats = [self._floats.get(name) for name in columns]
+        written = [not (pa.types.is_string(self.types[name]) or name in self._floats) for name in columns]
         selected = ", ".join(f"{quoted_name(c)}::text AS {name}" for c, name in zip(columns, names, strict=True))
         sql = f"COPY (SELECT {selected} FROM {self._name}) TO STDOUT (FORMAT csv, HEADER, FORCE_QUOTE *)"
         try:
             with telling_nothing(self._place), self._connection.cursor().copy(sql.encode()) as copy:
                 for batch in CsvText(_CopyStream(self._place, copy)).rows(names):
-                    yield as_written(batch, written)
+                    yield _with_floats(as_written(batch, written), floats)
         except DataError:
             self._explain()
             raise
@@ -95,6 +100,12 @@ class PostgresSource(Source):
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def _with_floats(batch: pa.RecordBatch, floats: Sequence[pa.DataType | None]) -> pa.RecordBatch:
+    """A batch in which the columns of floats, that came as text, are floats."""
+    arrays = [one if kind is None else one.cast(kind) for one, kind in zip(batch.columns, floats, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
 
 
 class _CopyStream(ByteStream):
