@@ -155,7 +155,10 @@ def _take(
             for name, page, parameters in chosen:
                 person.page.evaluate("address => { location.hash = address }", f"#/{page}?{urlencode(parameters)}")
                 # Charts are drawn once their room is known, and details come with requests of their own.
-                person.page.wait_for_timeout(1200)
+                person.page.wait_for_timeout(100)
+                person.page.locator("main:not([aria-busy])").wait_for()
+                person.page.wait_for_load_state("networkidle")
+                person.page.wait_for_timeout(400)
                 if name == "ledger":
                     person.page.get_by_role("button", name="Verify now").click()
                     person.page.get_by_text("The chain holds").wait_for()

@@ -37,7 +37,12 @@ def violations(page) -> list[str]:
     return [f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}" for one in found]
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(LAPTOP, "light"), (LAPTOP, "dark"), (PHONE, "dark")])
+MODES = pytest.mark.parametrize(
+    ("viewport", "scheme"), [(LAPTOP, "light"), (LAPTOP, "dark"), (PHONE, "light"), (PHONE, "dark")]
+)
+
+
+@MODES
 def test_no_page_breaks_a_rule(asked: Served, person, viewport, scheme):
     broken, wide = {}, []
     for who, pages in (("anna", ANALYST), ("boss", CUSTODIAN)):
@@ -58,10 +63,11 @@ def test_no_page_breaks_a_rule(asked: Served, person, viewport, scheme):
     assert not wide
 
 
-def test_pages_without_charges_break_no_rule_and_say_what_to_do(shared: Served, person):
+@MODES
+def test_pages_without_charges_break_no_rule_and_say_what_to_do(shared: Served, person, viewport, scheme):
     broken = {}
     for who, pages in (("anna", ("ask", "answers", "graph")), ("boss", ("overview", "map", "graph", "charges"))):
-        one = person(shared).sign_in(who)
+        one = person(shared, viewport, scheme).sign_in(who)
         for name in pages:
             page = one.open(name)
             page.wait_for_timeout(100)

@@ -101,6 +101,18 @@ def test_the_gauge_moves(served: Served, person, screen):
 
 
 @SCREENS
+def test_sign_out_as_custodian(shared: Served, person, screen):
+    boss = person(shared, screen).sign_in("boss")
+    boss.open("ledger")
+    boss.page.get_by_role("button", name="Sign out").click()
+    expect(boss.page.get_by_text("You are signed out.")).to_be_visible()
+    assert not boss.context.cookies()
+    boss.page.go_back()
+    boss.page.goto(f"{shared.url}/#/ledger")
+    expect(boss.page.get_by_label("Key")).to_be_visible()
+
+
+@SCREENS
 def test_be_refused_read_why_and_take_what_fits(served: Served, person, screen):
     anna = person(served, screen).sign_in("anna")
     page = anna.page
@@ -115,6 +127,17 @@ def test_be_refused_read_why_and_take_what_fits(served: Served, person, screen):
     page.get_by_role("link", name="Ask for ε 0.5 instead").click()
     page.get_by_role("button", name="Ask for ε 0.5").click()
     expect(page.get_by_text("Paid ε 0.5, charge 1.")).to_be_visible()
+
+
+def test_parts_of_refused_rows_with_more_left_are_bands_and_values(served: Served, person):
+    assert served.ask("SELECT COUNT(*) FROM people WHERE age >= 4", "0.6", who="ben").status_code == 200
+    anna = person(served).sign_in("anna")
+    page = anna.open("refused", sql=EVERYONE, epsilon="0.5")
+    region = page.get_by_role("region", name="Regions with more budget left")
+    expect(region.get_by_role("row", name=re.compile("age 0 to 1 .*0.5"))).to_be_visible()
+    expect(region.get_by_role("link", name=re.compile("sex"))).to_have_count(0)
+    region.get_by_role("link", name="age 2 to 3").click()
+    expect(page.get_by_label("As SQL")).to_have_value("SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 3")
 
 
 def test_an_error_is_underlined_and_the_nearest_word_taken(shared: Served, person):
@@ -195,6 +218,34 @@ def test_the_map_by_keyboard(asked: Served, person):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="sex F, age 1")).to_be_visible()
+
+
+def test_the_graph_is_filtered_from_day_to_day_and_by_who_asked(asked: Served, person):
+    page = person(asked).sign_in("boss").open("graph")
+    drawn = page.get_by_role("button", name=re.compile("^Charge "))
+    expect(drawn).to_have_count(4)
+    expect(page.get_by_label("Asked by")).to_have_value("everyone")
+    page.get_by_label("Asked by").select_option("ben")
+    expect(drawn).to_have_count(2)
+    expect(page.get_by_text("The maximum overlap of these charges is ε 0.2")).to_be_visible()
+    page.get_by_label("Until").fill("2020-01-01")
+    expect(page.get_by_text("No charge is left by this filter.")).to_be_visible()
+    page.get_by_label("Until").fill("2100-01-01")
+    page.get_by_label("Since").fill("2020-01-01")
+    expect(drawn).to_have_count(2)
+    page.reload()
+    expect(drawn).to_have_count(2)
+    expect(page.get_by_label("Asked by")).to_have_value("name ben")
+
+
+def test_the_page_of_a_charge_says_why_it_added_what_it_added(asked: Served, person):
+    page = person(asked).sign_in("boss").open("charge", number=3)
+    expect(page.get_by_text("Its rows can be in 2 earlier charges.")).to_be_visible()
+    expect(page.get_by_text("grew from ε 0.1 to ε 0.2")).to_be_visible()
+    rows = page.get_by_role("region", name=re.compile("make the maximum on its rows")).get_by_role("row")
+    expect(rows).to_have_count(3)
+    ann = person(asked).sign_in("anna").open("charge", number=3)
+    expect(ann.get_by_text("Why it added that")).to_have_count(0)
 
 
 def test_charges_are_filtered_and_have_pages(asked: Served, person):

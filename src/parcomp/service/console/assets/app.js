@@ -1,6 +1,7 @@
 // The frame around the pages: who is signed in, where one can go, and what is shown there.
 
 import { busy, call, dropToken, get, hasToken, keepToken, post } from "./api.js";
+import { settle } from "./charts.js";
 import { field, h, notice, say } from "./dom.js";
 import * as route from "./route.js";
 
@@ -134,6 +135,7 @@ async function show() {
     const content = await render({ session, domain, parameters, signal: stopped.signal, reload: show });
     if (turn !== shown) return;
     main.replaceChildren(...[content].flat(Infinity).filter(Boolean));
+    settle();
     scrollTo(0, 0);
     if (document.activeElement === document.body || !document.contains(document.activeElement)) main.focus({ preventScroll: true });
     say(known[0]);

@@ -91,7 +91,7 @@ export async function render({ session, domain, parameters, signal }) {
     const near = nearest(domain, table, sql, place, error.message);
     text.underline(near ? near.word : place);
     const instead = near?.offered.map((word) => h("button", { type: "button", class: "quiet", onclick: () => text.replace(near.word.start, near.word.end, word) }, word));
-    problem.replaceChildren(notice("bad", h("p", {}, error.message), instead?.length ? h("p", { class: "row" }, "Did you mean ", instead) : null));
+    problem.replaceChildren(notice("bad", h("p", {}, error.message), instead?.length ? h("p", { class: "row" }, "Replace it by ", instead) : null));
   }
 
   async function ask() {

@@ -57,7 +57,7 @@ function reason(why, charge, domain, { symbol, rows_per_person: rows }) {
         ["Charge", (one) => h("a", { href: route.address("charge", { number: one.number }) }, num(one.number)), { number: true }],
         ["Question", (one) => sqlText(one.sql), { klass: "wide" }],
         ["Cost", (one) => amount(one.cost, symbol), { number: true }],
-      ], [...why.charges, charge], { caption: "The charges that make the maximum on its rows, this one last" }),
+      ], [...why.charges, charge], { caption: "The charges that make the maximum on its rows, this one last", stacked: true }),
       why.members.length > why.charges.length ? h("p", { class: "hint" }, `The latest ${num(why.charges.length)} of ${num(why.members.length)}.`) : null,
     ] : null);
 }

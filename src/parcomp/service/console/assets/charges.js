@@ -38,7 +38,7 @@ export async function render({ session, parameters, signal }) {
     const sorted = rows.slice().sort((one, other) => (value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0) * (state.up ? 1 : -1));
     const more = h("button", { type: "button", onclick: async () => { found = await asked({ before: found.before }); rows.push(...found.charges); draw(); } }, "Earlier ones");
     box.replaceChildren(
-      h("p", { class: "muted" }, `${num(found.total)} found${rows.length < found.total ? `, the latest ${num(rows.length)} shown` : ""}.`),
+      found.total ? h("p", { class: "muted" }, `${num(found.total)} found${rows.length < found.total ? `, the latest ${num(rows.length)} shown` : ""}.`) : "",
       rows.length ? table([
         [heading("Charge", "number"), (row) => h("a", { href: route.address("charge", { number: row.number }) }, num(row.number)), { number: true }],
         ["Asked", (row) => time(row.time)],
@@ -46,7 +46,7 @@ export async function render({ session, parameters, signal }) {
         ["Question", (row) => sqlText(row.sql), { klass: "wide" }],
         [heading("Cost", "cost"), (row) => amount(row.cost, symbol), { number: true }],
         ["Spent after it", (row) => amount(row.spent, symbol), { number: true }],
-      ], sorted, { caption: "Charges" }) : empty("Nothing found", state.analyst || state.unnamed || state.text ? "No charge is left by this filter." : "Nothing was asked yet. Each answer that is paid for is listed here.", ...(state.analyst || state.unnamed || state.text ? [] : [own ? h("a", { class: "button primary", href: route.address("ask") }, "Ask something") : h("a", { class: "button primary", href: route.address("analysts") }, "Make a key for an analyst")])),
+      ], sorted, { caption: "Charges" }) : empty(state.analyst || state.unnamed || state.text ? "Nothing found" : "Nothing asked yet", state.analyst || state.unnamed || state.text ? "No charge is left by this filter." : "Each answer that is paid for is listed here.", ...(state.analyst || state.unnamed || state.text ? [] : [own ? h("a", { class: "button primary", href: route.address("ask") }, "Ask something") : h("a", { class: "button primary", href: route.address("analysts") }, "Make a key for an analyst")])),
       found.before ? h("p", {}, more) : "");
   }
 

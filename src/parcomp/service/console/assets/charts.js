@@ -2,17 +2,26 @@
 
 import { h, num, s } from "./dom.js";
 
+const waiting = new Map();
+
+/** Draw the charts that have got their place, before anything is seen without them: what is below would jump. */
+export function settle() {
+  for (const [box, fit] of waiting) if (box.isConnected) { waiting.delete(box); fit(box.clientWidth); }
+}
+
 /** Draw for the width there is, and again when it changes. */
 export function drawn(draw) {
   const box = h("div", { class: "chart" });
   let width = 0;
-  new ResizeObserver((entries) => {
-    const found = Math.floor(entries[0].contentRect.width);
+  const fit = (found) => {
     if (found > 0 && found !== width) {
       width = found;
       box.replaceChildren(draw(width));
     }
-  }).observe(box);
+  };
+  waiting.set(box, fit);
+  queueMicrotask(settle);
+  new ResizeObserver((entries) => { waiting.delete(box); fit(Math.floor(entries[0].contentRect.width)); }).observe(box);
   return box;
 }
 
@@ -38,7 +47,7 @@ export function interval({ value, low, high, unit }) {
     const room = Math.max((high - low) * 1.2, Math.abs(value) * 1e-6, 1e-9);
     const [from, to] = [low - room * 0.5, high + room * 0.5];
     const x = (at) => 16 + ((at - from) / (to - from)) * (width - 32);
-    const axis = ticks(from, to, Math.max(Math.floor(width / 130), 2));
+    const axis = ticks(from, to, Math.max(Math.floor(width / 130), 3));
     return picture(
       width, 74, `${num(value)}, 95 % interval from ${num(low)} to ${num(high)}`,
       line(16, 50, width - 16, 50, "axis"),

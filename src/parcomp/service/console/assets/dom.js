@@ -37,7 +37,7 @@ export function num(value) {
 }
 
 /** An amount with its unit: ε 0.1. */
-export const amount = (value, symbol) => (value === null || value === undefined ? "–" : `${symbol} ${num(value)}`);
+export const amount = (value, symbol) => (value === null || value === undefined ? "–" : `${symbol}\u00a0${num(value)}`);
 
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });

@@ -90,7 +90,7 @@ function told(domain, { charges, total, maximum, left }, where, { symbol }) {
     total === 0 ? h("p", { class: "muted" }, "No charge covers any of these rows.") : [
       h("p", {}, `${plural(total, "charge covers", "charges cover")} rows here. ${maximum.exact ? `The row that has paid most paid ${amount(maximum.upper, symbol)}` : `Some row has paid ${amount(maximum.lower, symbol)}, none more than ${amount(maximum.upper, symbol)}`}, for ${plural(members.length, "of them", "of them")}.`),
       maximum.witness ? h("p", { class: "muted" }, `That row: ${rowText(domain, maximum.witness)}.`) : null,
-      h("ul", { class: "plain" }, charges.slice(0, Math.max(6, Math.min(members.length, 12))).map((one) => h("li", {}, h("a", { href: route.address("charge", { number: one.number }) }, `${one.number}`), h("span", { class: "muted" }, ` ${amount(one.cost, symbol)} · ${one.analyst || "custodian"}${one.maximum ? " · in the maximum" : ""}`), h("br"), sqlText(one.sql)))),
+      h("ul", { class: "plain" }, charges.slice(0, Math.max(6, Math.min(members.length, 12))).map((one) => h("li", {}, h("a", { href: route.address("charge", { number: one.number }) }, num(one.number)), h("span", { class: "muted" }, ` ${amount(one.cost, symbol)} · ${one.analyst || "custodian"}${one.maximum ? " · in the maximum" : ""}`), h("br"), sqlText(one.sql)))),
       total > Math.max(6, Math.min(members.length, 12)) ? h("p", { class: "hint" }, `and ${num(total - Math.max(6, Math.min(members.length, 12)))} more`) : null,
     ]);
 }

@@ -1,7 +1,7 @@
 // Overview: what was spent of the budget, what it would have cost one by one, who asked, and the head of the ledger.
 
 import * as api from "./api.js";
-import { gauge, legend, share, steps } from "./charts.js";
+import { gauge, legend, share, steps, ticks } from "./charts.js";
 import { amount, behind, dayOf, empty, h, num, plural, table, time } from "./dom.js";
 import * as route from "./route.js";
 
@@ -9,7 +9,7 @@ export async function render({ session, signal }) {
   const { symbol } = session;
   const [balance, found] = await Promise.all([api.get("/v1/budget", {}, { signal }), api.get("/console/overview", {}, { signal })]);
   const meter = h("div", {}, gauge({ ...balance, symbol }));
-  const bracket = h("p", { class: "hint" }, " ");
+  const bracket = h("p", { class: "hint two-lines" });
   if (balance.charges) {
     // The bracket takes a moment longer, and is put in without moving anything.
     api.get("/v1/graph", { limit: 1 }, { signal, quiet: true }).then(({ maximum }) => {
@@ -61,11 +61,15 @@ function spending(balance, { points }, { symbol }) {
   const beyond = balance.sequential > balance.budget * 4;
   const series = [line("spent", "ours", "spent"), line("one by one", "theirs", "sequential")];
   const axis = (from, to, about) => {
-    const count = dated ? about : Math.min(about, Math.max(points.at(-1).charges, 1) + 1);
-    return Array.from({ length: count }, (_, place) => {
-      const value = from + ((to - from) * place) / (count - 1);
-      return dated ? [value, dayOf(new Date(value).toISOString())] : [Math.round(value), place ? plural(Math.round(value), "charge") : "0"];
-    });
+    if (dated) {
+      return Array.from({ length: about }, (_, place) => {
+        const value = from + ((to - from) * place) / (about - 1);
+        return [value, dayOf(new Date(value).toISOString())];
+      });
+    }
+    // Round numbers, and the last one in place of a round one that is close to it.
+    const round = ticks(from, to, about).filter((value) => Number.isInteger(value) && to - value > (to - from) / about / 2);
+    return [...round, to].map((value) => [value, value ? plural(value, "charge") : "0"]);
   };
   const label = `Spending: ${symbol} ${num(balance.spent)} by overlap, ${symbol} ${num(balance.sequential)} one by one`;
   const times_ = balance.spent > 0 ? balance.sequential / balance.spent : 1;
