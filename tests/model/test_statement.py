@@ -287,7 +287,7 @@ def test_what_is_no_item_is_refused() -> None:
     ):
         with pytest.raises(WorkloadError, match=why):
             Item(**wrong)
-    with pytest.raises(WorkloadError, match="an item at least"):
+    with pytest.raises(WorkloadError, match="an item or a group at least"):
         Statement(EVERYTHING, ())
     with pytest.raises(SizeError, match="101 items"):
         Statement(EVERYTHING, tuple(Item("quantile", "age", Fraction(i, 200)) for i in range(MAX_ITEMS + 1)))
@@ -340,3 +340,13 @@ def test_single_items_are_written_as_ledgers_have_them() -> None:
         found.append((asked.text, charged, asked.group_count, asked.touched, numbers))
     digest = hashlib.sha256(repr(found).encode()).hexdigest()
     assert digest == "5c22583343d0f0e58d44203ab591c6546dfd9f8ff1b916fafd3da97e14bcb028"
+
+
+def test_a_statement_of_groups_alone_covers_no_row() -> None:
+    """It lists what is declared, as far as its condition leaves it, and measures nothing."""
+    where = Condition.of(DOMAIN.query(age=range(3)))
+    groups = Statement(where, (), (Grouping(0),))
+    assert groups.aggregates == ()
+    assert groups.query.is_contradiction
+    assert list(groups.group_labels()) == list(Statement(where, (Item("count"),), (Grouping(0),)).group_labels())
+    assert groups.text != Statement(where, (Item("count"),), (Grouping(0),)).text

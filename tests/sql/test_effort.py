@@ -59,7 +59,7 @@ def test_texts_that_would_fill_the_memory_are_refused() -> None:
 def test_what_people_ask_is_far_from_the_limit() -> None:
     for text in (
         "SELECT FLOOR(x / 100000) AS g, COUNT(*) FROM p GROUP BY g",
-        "SELECT m / 1000, COUNT(*) FROM p WHERE m < 1000 GROUP BY 1",
+        "SELECT m // 1000, COUNT(*) FROM p WHERE m < 1000 GROUP BY 1",
         "SELECT CASE WHEN y < 100 THEN 'low' WHEN y < 1000 THEN 'mid' ELSE 'high' END, COUNT(*) FROM p GROUP BY 1",
         "SELECT COUNT(*) FROM p WHERE s LIKE 'v1%'",
         "SELECT CONCAT('number ', s) AS g, COUNT(*) FROM p GROUP BY g",

@@ -62,7 +62,7 @@ def print_quote(settings: Settings, quote: Quote) -> None:
             table.add_row(Text(f"error of {name}"), said)
     elif quote.expected_error is not None:
         table.add_row("expected error", f"± {quote.expected_error:,.4g} on average")
-    elif not quote.error_by_rows:
+    elif not quote.error_by_rows and quote.errors:
         table.add_row("expected error", "depends on how many rows there are; it is told with the answer")
     which = f" of {next(iter(quote.errors))}" if len(quote.errors) > 1 else ""
     for rows, error in quote.error_by_rows.items():
@@ -248,7 +248,7 @@ def _payment(settings: Settings, answer: Answer) -> str:
     if answer.rehearsed:
         return "nothing was charged"
     if answer.charge is None:
-        return "no row can satisfy this query, so it is free"
+        return "no row can satisfy this query, so it is free" if answer.measured else "free"
     if answer.cached:
         return f"free: charge {answer.charge} paid for it"
     return f"charge {answer.charge}, {settings.measure.symbol} = {short_up(answer.cost)}"

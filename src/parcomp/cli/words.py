@@ -48,7 +48,7 @@ def statement_in_words(text: str) -> str:
     fields = json.loads(text)
     if fields.get("kind") == "load":
         return f"load of rows {fields['rows'].rpartition(':')[2][:_DIGITS]}"
-    what = " and ".join(_item(item) for item in fields.get("items", [fields]))
+    what = " and ".join(_item(item) for item in fields.get("items", [fields])) or "the groups"
     rows = " or ".join(f"({_where(one)})" if len(fields["where"]) > 1 else _where(one) for one in fields["where"])
     where = f" where {rows}" if rows else " of every row" if fields["where"] else " of no row"
     return what + where + (f", by {', '.join(map(_group, fields['groups']))}" if "groups" in fields else "")

@@ -186,8 +186,8 @@ class Answer(Tabular):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not any(column.figures is not None for column in self.columns):
-            raise ArgumentError("an answer has a column of figures at least")
+        if not self.columns:
+            raise ArgumentError("an answer has a column at least")
         if len({len(column.values) for column in self.columns}) != 1:
             raise ArgumentError("the columns of an answer have a value for each row, all of them")
 
@@ -230,7 +230,9 @@ class Answer(Tabular):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups with their first figure."""
+        """The groups with their first figure; with none where only groups were asked for."""
+        if not self.measured:
+            return tuple(Group(row, None, (None, None)) for row in self._label_rows())
         return tuple(
             Group(row, figure.value, (figure.low, figure.high))
             for row, figure in zip(self._label_rows(), _figures(self.measured[0]), strict=True)
@@ -262,7 +264,7 @@ class Answer(Tabular):
         figures = ", ".join(column.name for column in self.measured)
         if self.grouped:
             by = ", ".join(column.name for column in self.labels)
-            what = f"{figures} in {len(self):,} groups{f' by {by}' if by else ''}"
+            what = f"{f'{figures} in ' if figures else ''}{len(self):,} groups{f' by {by}' if by else ''}"
         else:
             first = _figures(self.measured[0])[0]
             what = f"{figures}: {number_text(first.value)}, 95 % interval {interval_text(first)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from parcomp.custodian.answer import Answer
+from parcomp.custodian.figure import Figure
 from parcomp.custodian.shown import figure_columns, free_name
 from parcomp.errors import ArgumentError
 from parcomp.tabular import Columns, Tabular
@@ -69,13 +70,14 @@ class Batch(Tabular, Sequence[Answer]):
             names[name] = []
         for statement, answer in zip(self.statements, self.answers, strict=True):
             labels = {column.name: column.values for column in answer.labels}
-            for column in answer.measured:
+            for column in answer.measured or (None,):
                 rows = len(answer)
                 names[own[0]] += [statement] * rows
-                names[own[1]] += [column.name] * rows
+                names[own[1]] += [None if column is None else column.name] * rows
                 for key in keys:
                     names[key] += labels.get(key, (None,) * rows)
-                for name, values in zip(numbers, figure_columns(column.figures or ()), strict=True):
+                figures = (Figure(None, None, None, None),) * rows if column is None else column.figures or ()
+                for name, values in zip(numbers, figure_columns(figures), strict=True):
                     names[name] += values
                 for name in marked:
                     names[name] += [answer.rehearsed] * rows

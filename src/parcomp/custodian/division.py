@@ -51,6 +51,8 @@ class Share:
 def divide(settings: Settings, statement: Statement, units: int) -> tuple[Share, ...]:
     """The noise of each aggregate; raises :class:`~parcomp.errors.CostError` if some part buys none."""
     aggregates = statement.aggregates
+    if not aggregates:
+        return ()
     used = [one for item in statement.items for one in statement.aggregates_of(item)]
     weights = [_weight(settings.measure, used.count(one), _steps(one)) for one in aggregates]
     # Rounded so that the parts add up to all of it.

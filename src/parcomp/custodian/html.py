@@ -123,7 +123,7 @@ def _paid(answer: Answer) -> str:
     if answer.rehearsed:
         paid = "nothing was charged"
     elif answer.charge is None:
-        paid = "free: no row can satisfy it"
+        paid = "free: no row can satisfy it" if answer.measured else "free"
     elif answer.cached:
         paid = f"free: charge {answer.charge} paid for it"
     else:

@@ -83,6 +83,8 @@ def plot_quotes(quotes: Sequence[Quote], path: str | Path | None, axes: Any) -> 
 
 
 def _chosen(answer: Answer, name: str | None) -> AnswerColumn:
+    if not answer.measured:
+        raise ArgumentError("there are groups and no figures to draw; ask for COUNT(*) beside them")
     if name is None:
         return answer.measured[0]
     for column in answer.measured:

@@ -113,8 +113,8 @@ def _quote(
 
 
 def _first_item(selection: Selection) -> Item | None:
-    """What the first column of numbers shows; None if it is worked out from others."""
-    shown = next(one.expression for one in selection.columns if any(True for _ in items_in(one.expression)))
+    """What the first column of numbers shows; None if it is worked out from others, or there is none."""
+    shown = next((one.expression for one in selection.columns if any(True for _ in items_in(one.expression))), None)
     return shown if isinstance(shown, Item) else None
 
 

@@ -27,16 +27,18 @@ def worded(
     """The answer that stored noisy numbers stand for; None where there are none, since no row can satisfy it."""
     figures = release.nothing() if stored is None else release.figures(stored)
     columns = present(selection, figures)
-    first = next(column.figures for column in columns if column.figures is not None)
+    first = next((column.figures for column in columns if column.figures is not None), ())
     said = notes(selection, columns) if stored is None else (*release.notes, *notes(selection, columns))
+    if not selection.statement.items:
+        said = (*said, "the groups are those that the domain declares, with rows or without: nothing was counted")
     return Answer(charge, columns, cost, _mean_error(first), cached, rehearsed, said)
 
 
 def _mean_error(figures: Sequence[Figure]) -> float | None:
-    """The mean of the errors that are known; None if there are figures and none has one."""
+    """The mean of the errors that are known; None if none is."""
     errors = {figure.error for figure in figures if figure.error is not None}
     if len(errors) == 1:
         return errors.pop()
     if not errors:
-        return None if figures else 0.0
+        return None
     return fmean(figure.error for figure in figures if figure.error is not None)

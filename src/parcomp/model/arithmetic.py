@@ -1,8 +1,9 @@
 """What an operation of SQL makes of exact values: the one place that says how expressions are computed.
 
 Numbers are fractions, so nothing is rounded on the way, short of numbers of a thousand digits.  The rules are
-PostgreSQL's: a null argument makes the result null, except where an operation is about nulls; ``div`` is the division
-of integers, which cuts toward zero, and so does ``%``; halves are rounded away from zero.  A division by zero, and the
+PostgreSQL's: a null argument makes the result null, except where an operation is about nulls; halves are rounded away
+from zero.  Only ``/`` is that of DuckDB, which never cuts; ``div`` cuts toward zero, and so does ``%``.  A division by
+zero, and the
 root or the logarithm of what has none, is null: a noisy number may be zero on any table.
 """
 
@@ -133,6 +134,21 @@ def _area_tangent(number: Fraction) -> Fraction | None:
     return None if size is None else _sign(number) * size / 2
 
 
+def _text(value: Fraction | str | bool | datetime, form: Fraction | str | None = None) -> str:
+    """What a value is written as: with so many places, or with its hour."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}" if form == "hour" else value.date().isoformat()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(form, Fraction):
+        digits = str(abs(int(value * 10 ** int(form)))).zfill(int(form) + 1)
+        point = len(digits) - int(form)
+        return ("-" if value < 0 else "") + digits[:point] + ("." + digits[point:] if form else "")
+    return str(as_value(value))
+
+
 def _sign(number: Fraction) -> Fraction:
     return Fraction((number > 0) - (number < 0))
 
@@ -194,6 +210,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     ">": lambda one, other: one > other,
     ">=": lambda one, other: one >= other,
     "not": lambda truth: not truth,
+    "text": _text,
+    "spelled": Fraction,
 }
 
 _OF_NULLS: dict[str, Callable[[Sequence[Scalar]], Scalar]] = {

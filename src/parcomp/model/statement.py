@@ -7,6 +7,8 @@ ledger records.
 *What is measured* are :attr:`Statement.aggregates`, numbers that items share where they can: a count and an average
 over the same rows need two numbers and not three.
 
+*Without items* a statement lists its groups, which are declared: it measures nothing, covers no row and is free.
+
 *What it costs.*  The groups of a GROUP BY are disjoint, so a row changes the numbers of one group only: a statement is
 one node of the query graph, charged once, with the coverage :attr:`Statement.query`.
 
@@ -24,7 +26,7 @@ from functools import reduce
 from itertools import product
 
 from parcomp.errors import PredicateError, SizeError, WorkloadError
-from parcomp.model.attribute import Attribute, Binned, Value
+from parcomp.model.attribute import Attribute, Binned, Categorical, Value
 from parcomp.model.bands import Bands
 from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
@@ -107,8 +109,8 @@ class Statement:
     _keys: tuple[GroupKey, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.items:
-            raise WorkloadError("a statement has an item at least")
+        if not self.items and not self.groups:
+            raise WorkloadError("a statement has an item or a group at least")
         for item in self.items:
             if item.attribute is not None:
                 self.domain.index(item.attribute)
@@ -116,7 +118,7 @@ class Statement:
                     _steps(item.attribute, self.domain.attributes[item.attribute])
         for grouping in self.groups:
             self._check_grouping(grouping)
-        about = self.items[0].attribute
+        about = self.items[0].attribute if self.items else None
         if about is not None and all(item.attribute == about for item in self.items):
             object.__setattr__(self, "where", self.where & self._having(about))
         items = sorted({self.item(item) for item in self.items}, key=lambda item: json.dumps(item.text, sort_keys=True))
@@ -154,6 +156,8 @@ class Statement:
         A row that has no group, for its value is not declared or bears no label, is in no number.
         """
         hulls = [self.rows_of(one).hull for one in self.aggregates]
+        if not hulls:
+            return Condition(self.domain, ()).hull
         covered = reduce(_hull_of_both, (hull for hull in hulls if not hull.is_contradiction), None)
         if covered is None:
             return hulls[0]
@@ -339,4 +343,9 @@ def _steps(name: str, attribute: Attribute) -> tuple[int, int]:
             f"{name}: only the bins are known, and their sum is no sum of the values; declare low and high without "
             "bins for whole numbers, or with a step for decimals"
         )
-    raise PredicateError(f"{name}: sums and averages are of numbers with declared bounds (low and high)")
+    counted = f"; COUNT(*) WHERE {name} tells how many are true" if _is_boolean(attribute) else ""
+    raise PredicateError(f"{name}: sums and averages are of numbers with declared bounds (low and high){counted}")
+
+
+def _is_boolean(attribute: Attribute) -> bool:
+    return isinstance(attribute, Categorical) and all(isinstance(value, bool) for value in attribute.values)

@@ -9,6 +9,7 @@ only the bin is known, and on one of dates only the unit, so a comparison must n
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,8 @@ _COARSER: dict[Unit, frozenset[Unit | None]] = {
     "year": frozenset(),
 }
 """What is too long to be compared with a unit; a date stands for midnight among hours, as it does in SQL."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 
 _MAX_DIGITS = 5_000
 """No declared integer has more: files do not spell longer ones."""
@@ -137,8 +140,13 @@ def _moment(attribute: Dated, value: SqlConstant) -> tuple[Moment, int]:
         has = f"has {attribute.unit}s for values, in quotes"
         raise PredicateError(f"{has}; {_written(value)} is {_type_name(value)}; {attribute.shape}")
     moment = attribute.moment(value if year is None else year)
-    if moment.unit in _COARSER[attribute.unit]:
-        raise PredicateError(f"has {attribute.unit}s for values; {_written(value)} is longer; {attribute.shape}")
+    if moment.unit is not None and moment.unit in _COARSER[attribute.unit]:
+        first, last = (attribute.position(end) for end in (moment.start, moment.last))
+        near = [f"'{attribute.value(min(max(at, 0), attribute.null - 1))}'" for at in (first, last)]
+        raise PredicateError(
+            f"has {attribute.unit}s for values; {_written(value)} is a whole {moment.unit}; compare with one of its "
+            f"{attribute.unit}s, such as {near[0]} or {near[1]}, or compare EXTRACT({moment.unit.upper()} FROM …)"
+        )
     return moment, attribute.position(moment.start)
 
 
@@ -170,12 +178,18 @@ def _check_category_type(attribute: Categorical, value: SqlConstant) -> None:
         types = {type(known) for known in attribute.values}
         names = {str: "strings", int: "integers", bool: "booleans"}
         has = " and ".join(name for kind, name in names.items() if kind in types)
-        raise PredicateError(f"has {has} for values; {_written(value)} is {_type_name(value)}") from None
+        if types == {bool}:
+            instead = "write it alone, NOT before it, or = TRUE and = FALSE"
+        else:
+            instead = nearest_values(str(value), attribute.values).removeprefix("; ")
+        raise PredicateError(f"has {has} for values; {_written(value)} is {_type_name(value)}; {instead}") from None
 
 
 def _number(value: SqlConstant) -> Decimal:
     if not isinstance(value, Decimal):
-        raise PredicateError(f"has numbers for values; {_written(value)} is {_type_name(value)}")
+        written = value.strip() if isinstance(value, str) else ""
+        instead = f"write {written} without quotes" if _NUMBER.fullmatch(written) else "write a number"
+        raise PredicateError(f"has numbers for values; {_written(value)} is {_type_name(value)}; {instead}")
     return value
 
 

@@ -12,8 +12,8 @@ from typing import NoReturn, Protocol
 
 from sqlglot import exp
 
-from parcomp.errors import PredicateError, shown
-from parcomp.model import Constant, Dated, Unit, read_decimal
+from parcomp.errors import ParcompError, PredicateError, shown
+from parcomp.model import Constant, Dated, Stepped, Unit, read_decimal
 from parcomp.sql.dates import FINER_PARTS, PARTS, TRUNCATIONS, known_by
 from parcomp.sql.instead import SHAPE, instead_of
 from parcomp.sql.items import AGGREGATES, ItemReader
@@ -21,7 +21,7 @@ from parcomp.sql.logic import Atom, Formula, about_one
 from parcomp.sql.logic import Constant as Truth
 from parcomp.sql.scalars import Call, Kind, Of, Scalar, is_constant, kind_of, leaves_of
 from parcomp.sql.tree import TreeReader, match_name, shown_name, unwrapped
-from parcomp.sql.values import evaluate_constant
+from parcomp.sql.values import Values, evaluate_constant
 
 __all__ = ["Conditions", "ExpressionReader"]
 
@@ -50,6 +50,7 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",
+    exp.IntDiv: "div",
     exp.Mod: "%",
     exp.Pow: "power",
 }
@@ -71,7 +72,9 @@ _PARTS_BY_NAME: dict[type[exp.Expr], str] = {
 }
 _WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT}
 _DECIMALS = {exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT}
+_TEXTS = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR, exp.DType.TEXT}
 _MAX_EXPONENT = 300
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?)?")
 
 
@@ -124,7 +127,7 @@ class ExpressionReader:
                 return self._column(node)
             case exp.Literal() | exp.Null() | exp.Boolean():
                 value = Constant(self._literal(node))
-                # As in PostgreSQL 10.0 is no integer, so that a division by it is not cut.
+                # 10.0 is no integer, as in SQL: // is for integers.
                 is_decimal = isinstance(value.value, Fraction) and not str(node.this).isdecimal()
                 return Call("number", (value,), "number") if is_decimal else value
             case exp.Cast():
@@ -153,6 +156,8 @@ class ExpressionReader:
                 return self.call(node, "power", self.read(node.expressions[0]), Constant(Fraction(2)))
             case exp.Anonymous() if str(node.this).upper() == "CHOOSE":
                 return self._choice(node)
+            case exp.Anonymous() if str(node.this).upper() == "DIV" and len(node.expressions) == 2:
+                return self.call(node, "div", *map(self.read, node.expressions))
             case exp.Extract():
                 self.reader.only(node, "this", "expression")
                 return self._extract(node, str(node.this.name).lower(), node.expression)
@@ -249,10 +254,8 @@ class ExpressionReader:
             if kind not in {"integer", "number", "null"}:
                 self._refuse_kind(node, argument, kind, "a number")
         whole = all(self.kind(argument) in {"integer", "null"} for argument in arguments)
-        has_items = any(self._is_of_items(argument) for argument in arguments)
-        if name == "/" and whole and not has_items:
-            # PostgreSQL cuts the division of two integers; a figure is no such integer, since it has noise.
-            name = "div"
+        if name == "div" and not whole:
+            self.reader.refuse(node, "// and DIV divide whole numbers; write FLOOR(a / b) or TRUNC(a / b)")
         if name in {"/", "div", "%"} and self._is_zero(arguments[1]):
             self.reader.refuse(node, "this divides by zero")
         keeps = whole and (name in _KEEPS_INTEGERS or name == "div")
@@ -320,8 +323,17 @@ class ExpressionReader:
         if isinstance(node.this, exp.Literal) and node.this.is_string and to in {exp.DType.DATE, exp.DType.TIMESTAMP}:
             return Constant(self._date(node) if to == exp.DType.DATE else self._timestamp(node).isoformat())
         inner = self.read(node.this)
-        if to == exp.DType.DATE and self.kind(inner) == "date":
+        kind = self.kind(inner)
+        if to == exp.DType.DATE and kind == "date":
             return self._truncation(node, "day", node.this)
+        if to in _TEXTS:
+            return self._as_text(node, inner, kind)
+        if (to == exp.DType.TIMESTAMP and kind == "date") or (to == exp.DType.BOOLEAN and kind == "boolean"):
+            return inner
+        if to == exp.DType.BOOLEAN and kind in {"integer", "number"}:
+            return Call("<>", (inner, Constant(Fraction(0))), "boolean")
+        if kind == "text" and to in _WHOLE | _DECIMALS:
+            inner = self._as_number(node, inner)
         if to in _WHOLE:
             return Call("round", self.call(node, "round", inner).arguments, "integer")
         if to not in _DECIMALS:
@@ -330,6 +342,45 @@ class ExpressionReader:
         if len(places) > 1:
             return self.call(node, "round", inner, self._whole(places[1].this))
         return self.call(node, "number", inner)
+
+    def _as_text(self, node: exp.Cast, inner: Scalar, kind: Kind) -> Scalar:
+        """What a value is written as.  A length must leave room for every value, for some databases would cut it."""
+        if kind in {"bins", "several types"}:
+            self._refuse_kind(node, inner, kind, "a value of one kind")
+        attribute = self.reader.domain.attributes[inner.name] if isinstance(inner, Of) and not inner.level else None
+        form: list[Scalar] = []
+        if isinstance(attribute, Stepped):
+            form = [Constant(Fraction(attribute.places))]
+        elif isinstance(attribute, Dated) and attribute.unit == "hour":
+            form = [Constant("hour")]
+        text = inner if kind in {"text", "null"} else Call("text", (inner, *form), "text")
+        if lengths := node.args["to"].expressions:
+            if self._is_of_items(inner) or len(lengths) > 1:
+                self.reader.refuse(node, "a length can't be told of what is computed from aggregates; write VARCHAR")
+            known = [evaluate_constant(self.reader.domain, text)] if is_constant(text) else self._texts(node, text)
+            longest, room = max((len(str(one)) for one in known), default=0), self._whole(lengths[0].this).value
+            assert isinstance(room, Fraction)
+            if longest > room:
+                self.reader.refuse(
+                    node, f"some values have {longest} characters; write VARCHAR, or LEFT(…) to cut them"
+                )
+        return text
+
+    def _as_number(self, node: exp.Expr, inner: Scalar) -> Scalar:
+        """The numbers that texts spell; which they are follows from the domain, so no row can make it fail."""
+        if self._is_of_items(inner):
+            self._refuse_kind(node, inner, "text", "a number")
+        known = [evaluate_constant(self.reader.domain, inner)] if is_constant(inner) else self._texts(node, inner)
+        for one in known:
+            if not _NUMBER.fullmatch(one):
+                self.reader.refuse(node, f"{shown(one)} is no number; CASE can say what stands for it")
+        return Call("spelled", (inner,), "number")
+
+    def _texts(self, node: exp.Expr, scalar: Scalar) -> list[str]:
+        try:
+            return Values(self.reader.domain, scalar).texts()
+        except ParcompError as error:
+            self.reader.refuse_because(node, error)
 
     def _cast_type(self, node: exp.Cast) -> exp.DType:
         self.reader.only(node, "this", "to")
@@ -427,7 +478,9 @@ class ExpressionReader:
             if isinstance(attribute, Dated) and (needed is None or not known_by(attribute, needed)):
                 name = shown_name(inner.name)
                 self.reader.refuse(
-                    node, f"{name} is known by whole {attribute.unit}s only, so {what} of it cannot be told"
+                    node,
+                    f"{name} is known by whole {attribute.unit}s only, so {what} of it cannot be told; "
+                    f"EXTRACT({attribute.unit.upper()} FROM {name}) can",
                 )
         return inner
 

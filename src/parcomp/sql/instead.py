@@ -28,7 +28,8 @@ _PATTERN = "LIKE and ILIKE find the declared values that match, and IN lists the
 _DATE = "write the date itself, such as DATE '2020-12-31'"
 _ROW_NUMBERS = "ask for COUNT, SUM, AVG, VARIANCE and STDDEV of each attribute"
 _LISTS = "rows are never shown; GROUP BY lists the declared values, and COUNT(*) how many rows have each"
-_CASTS = "CAST takes INTEGER, BIGINT, NUMERIC, DOUBLE PRECISION and, of dates, DATE"
+_CASTS = "CAST takes INTEGER, BIGINT, NUMERIC, DOUBLE PRECISION, VARCHAR, BOOLEAN and, of dates, DATE and TIMESTAMP"
+_CHANCE = "an answer is the same whenever it is shown again; draw random numbers where you use it"
 _FUNCTIONS = (
     "there are FLOOR, CEIL, ROUND, ABS, COALESCE, NULLIF, CASE, CAST, EXTRACT, DATE_TRUNC and others, listed on the "
     "page SQL of the documentation"
@@ -41,7 +42,10 @@ _INSTEAD: dict[str, str] = {
     **dict.fromkeys(("JOIN", "LATERAL", "USING", "NATURAL"), _ONE_TABLE),
     **dict.fromkeys(("OVER", "QUALIFY", "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "LAG", "LEAD", "WINDOW"), _WINDOW),
     **dict.fromkeys(("ROLLUP", "CUBE", "GROUPING SETS", "PIVOT", "UNPIVOT", "GROUPING"), _ROLLUP),
-    **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT", "WITH"), _ONE_QUESTION),
+    **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _ONE_QUESTION),
+    "WITH": "write its SELECT by itself; " + _ONE_TABLE,
+    **dict.fromkeys(("AVERAGE", "MEAN"), "write AVG(attribute)"),
+    **dict.fromkeys(("RANDOM", "RAND", "NEWID", "UUID", "GEN_RANDOM_UUID"), _CHANCE),
     **dict.fromkeys(("SIMILAR TO", "RLIKE", "REGEXP", "GLOB", "REGEXP_LIKE", "REGEXP_MATCHES"), _PATTERN),
     **dict.fromkeys(("INTERVAL", "NOW", "AGE", "DATE_ADD", "DATE_DIFF", "DATEDIFF", "OVERLAPS", "TO_DATE"), _DATE),
     **dict.fromkeys(TODAY, _DATE),

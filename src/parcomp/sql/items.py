@@ -10,7 +10,7 @@ from typing import NoReturn, TypeAlias
 from sqlglot import exp
 
 from parcomp.errors import ParcompError
-from parcomp.model import Condition, Item, Query, Statement, read_decimal
+from parcomp.model import FINEST_PLACE, Condition, Item, Query, Statement, read_decimal
 from parcomp.sql.instead import SHAPE
 from parcomp.sql.tree import TreeReader, unwrapped
 
@@ -30,6 +30,13 @@ _OF_AN_ATTRIBUTE: dict[type[exp.Expr], Item] = {
 }
 _BY_NAME: dict[str, Item] = {"VAR": Item("variance", "?"), "STD": Item("deviation", "?")}
 _QUANTILES = {"QUANTILE_CONT", "QUANTILE_DISC"}
+_WRITTEN: dict[type[exp.Expr], str] = {
+    exp.VariancePop: "VAR_POP",
+    exp.StddevPop: "STDDEV_POP",
+    exp.StddevSamp: "STDDEV_SAMP",
+    exp.PercentileCont: "PERCENTILE_CONT",
+    exp.PercentileDisc: "PERCENTILE_DISC",
+}
 
 AGGREGATES = (exp.AggFunc, exp.WithinGroup)
 """The nodes that stand for aggregates, beside functions that the parser has no name for."""
@@ -72,6 +79,8 @@ class ItemReader:
 
     def _count(self, node: exp.Count) -> Item:
         self.reader.only(node, "this", "big_int")
+        if node.this is None:
+            self.reader.refuse(node, "COUNT takes * or an attribute; write COUNT(*) for the number of rows")
         counted = unwrapped(node.this)
         if isinstance(counted, exp.Star):
             self.reader.only(counted)
@@ -96,7 +105,7 @@ class ItemReader:
             return Item("quantile", self._attribute(node, node.this), self._place(node.args["quantile"]))
         how = "write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY attribute)"
         if not isinstance(node, exp.WithinGroup) or not isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc)):
-            self.reader.refuse(node, f"{node.key.upper()} needs the attribute that it is of; {how}")
+            self.reader.refuse(node, f"{_sql_name(node)} needs the attribute that it is of; {how}")
         self.reader.only(node, "this", "expression")
         self.reader.only(node.this, "this")
         order = node.expression
@@ -126,24 +135,41 @@ class ItemReader:
         number = read_decimal(node.this) if isinstance(node, exp.Literal) and not node.is_string else Decimal("NaN")
         if number.is_nan() or not 0 <= number <= 1 or number.adjusted() < -20:
             self.reader.refuse(node, "a quantile is at a number from 0 to 1, such as 0.9")
-        return Fraction(number)
+        place = Fraction(number)
+        if place.denominator > FINEST_PLACE:
+            near = float(place.limit_denominator(1_000))
+            self.reader.refuse(
+                node, f"quantiles are told apart to a fraction of {FINEST_PLACE:,} parts; write {near:.3f}"
+            )
+        return place
 
     def _attribute(self, node: exp.Expr, of: exp.Expr) -> str:
         """The attribute that an aggregate is of."""
         of = unwrapped(of)
         if isinstance(of, exp.Star):
-            self.reader.refuse(node, f"{node.key.upper()} takes an attribute, not *")
+            self.reader.refuse(node, f"{_sql_name(node)} takes an attribute, not *; COUNT(*) counts rows")
         if isinstance(of, exp.Distinct):
             self.reader.refuse(of, "DISTINCT is not supported here; COUNT(DISTINCT attribute) counts the values")
+        if of is None:
+            self.reader.refuse(node, f"{_sql_name(node)} takes an attribute, as in {_sql_name(node)}(attribute)")
         if not isinstance(of, exp.Column):
             self._refuse(node, of)
         return self.reader.attribute(of, self.table)[1]
 
     def _refuse(self, node: exp.Expr, of: exp.Expr) -> NoReturn:
-        name = node.key.upper()
+        name = _sql_name(node)
         takes = f"{name} takes {'* or ' if name == 'COUNT' else ''}an attribute"
         if isinstance(of, (exp.Case, exp.If)):
             takes += "; write the condition after WHERE, or GROUP BY what it tests"
         elif isinstance(of, exp.Mul):
             takes += f"; a constant factor can stand before it, as in 2 * {name}(attribute)"
         self.reader.unsupported(of, takes)
+
+
+def _sql_name(node: exp.Expr) -> str:
+    """An aggregate as it is written."""
+    if isinstance(node, exp.WithinGroup):
+        return _sql_name(node.this)
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).upper()
+    return _WRITTEN.get(type(node), node.key.upper())

@@ -54,16 +54,23 @@ class GroupKeys:
             reader.refuse_because(node, error)
         return Grouping(values.index, None if values.is_plain(bands) else bands)
 
-    def missing(self, columns: list[Column]) -> Iterator[tuple[Scalar, str]]:
-        """The keys that no column shows, which an answer shows after the others, since its rows need names."""
+    def missing(self, columns: list[Column], written: list[str]) -> Iterator[tuple[Scalar, str]]:
+        """The keys that no column shows, which an answer shows after the others, since its rows need names.
+
+        Each is named as it is written; a key that is written twice is kept once, and then by its attribute.
+        """
         shown = {column.expression.place for column in columns if isinstance(column.expression, (Label, Mapped))}
         names = self.reader.domain.names
-        for scalar, grouping in self.keys.items():
+        known = written if len(written) == len(self.keys) else [names[one.index] for one in self.keys.values()]
+        for (scalar, grouping), name in zip(self.keys.items(), known, strict=True):
             if self._place(grouping) not in shown:
-                yield scalar, scalar.name if isinstance(scalar, Of) else names[grouping.index]
+                yield scalar, scalar.name if isinstance(scalar, Of) else name
 
-    def resolve(self, node: exp.Expr, scalar: Scalar) -> Expression:
-        """An expression over items and labels; what it says of an attribute must follow from what is grouped by."""
+    def resolve(self, node: exp.Expr, scalar: Scalar, clause: str = "SELECT") -> Expression:
+        """An expression over items and labels; what it says of an attribute must follow from what is grouped by.
+
+        ``clause`` is where it stands, for messages.
+        """
         if scalar in self.keys:
             return Label(self._place(self.keys[scalar]))
         if isinstance(scalar, (Constant, Item)):
@@ -71,23 +78,23 @@ class GroupKeys:
         indexes = {leaf.index for leaf in leaves_of(scalar) if isinstance(leaf, (Of, Atom))}
         has_items = any(isinstance(leaf, Item) for leaf in leaves_of(scalar))
         if not has_items and len(indexes) == 1:
-            return self._mapped(node, scalar, indexes.pop())
+            return self._mapped(node, scalar, indexes.pop(), clause)
         assert isinstance(scalar, Call)
         if scalar.name == "number":
-            return self.resolve(node, scalar.arguments[0])
+            return self.resolve(node, scalar.arguments[0], clause)
         if scalar.name not in OPERATIONS:
             what = f"{scalar.name.upper()} is computed from one attribute that is grouped by"
             self.reader.refuse(node, f"{what}; here aggregates or several attributes stand in it")
-        return Operation(scalar.name, tuple(self.resolve(node, argument) for argument in scalar.arguments))
+        return Operation(scalar.name, tuple(self.resolve(node, argument, clause) for argument in scalar.arguments))
 
     def _place(self, grouping: Grouping) -> int:
         return self.statement.groups.index(grouping)
 
-    def _mapped(self, node: exp.Expr, scalar: Scalar, index: int) -> Expression:
+    def _mapped(self, node: exp.Expr, scalar: Scalar, index: int, clause: str) -> Expression:
         """A function of an attribute that is the same throughout each group."""
         mine = [grouping for grouping in self.keys.values() if grouping.index == index]
         if not mine:
-            self._refuse_ungrouped(node, index)
+            self._refuse_ungrouped(node, index, clause)
         try:
             values = Values(self.reader.domain, scalar)
         except ParcompError as error:
@@ -117,14 +124,18 @@ class GroupKeys:
             found.append((label, label_of(values.at(member.first()))))
         return tuple(found)
 
-    def _refuse_ungrouped(self, node: exp.Expr, index: int) -> NoReturn:
+    def _refuse_ungrouped(self, node: exp.Expr, index: int, clause: str) -> NoReturn:
         names = self.reader.domain.names
+        stands = "is selected" if clause == "SELECT" else f"stands after {clause}"
         for column in node.find_all(exp.Column):
             if isinstance(column.this, exp.Identifier) and self.reader.names_column(column.this):
                 at, name, *_ = self.reader.attribute_or_level(column, self.table)
                 if at == index:
-                    self.reader.refuse(
-                        column, f"{shown_name(name)} is selected without GROUP BY; add GROUP BY {shown_name(name)}"
-                    )
-        name = shown_name(names[index])
-        self.reader.refuse(node, f"{name} is selected without GROUP BY; add GROUP BY {name}")
+                    self._refuse_without_group(column, shown_name(name), stands)
+        self._refuse_without_group(node, shown_name(names[index]), stands)
+
+    def _refuse_without_group(self, node: exp.Expr, name: str, stands: str) -> NoReturn:
+        instead = f"add GROUP BY {name}"
+        if not stands.endswith("selected"):
+            instead += ", or write an aggregate there, such as COUNT(*)"
+        self.reader.refuse(node, f"{name} {stands} without GROUP BY; {instead}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 
 from parcomp.errors import ParcompError, SizeError, SqlError, WorkloadError, shown
 from parcomp.model import Column, Condition, Domain, Grouping, Item, Ordering, Selection, Statement
@@ -24,6 +24,11 @@ from parcomp.sql.tree import TreeReader, parse_tree, shown_name, unwrapped
 from parcomp.sql.where import WhereReader
 
 __all__ = ["parse_selection", "parse_selections", "parse_statement", "parse_statements"]
+
+
+_AFTER_A_LIST = {
+    *(TokenType.FROM, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH)
+}
 
 
 def parse_selection(domain: Domain, text: str, tables: Collection[str] = ()) -> Selection:
@@ -124,22 +129,26 @@ class _SelectReader:
         scalars = [*(one.scalar for one in listed), *(one.scalar for one, _ in order)]
         scalars += [] if having is None else [having.scalar]
         items = dict.fromkeys(leaf for one in scalars for leaf in leaves_of(one) if isinstance(leaf, Item))
-        if not any(one.has_items for one in listed):
-            reader.refuse(select, f"there is no aggregate; {SHAPE}")
+        if not items and not keys:
+            reader.refuse(select, f"there is no aggregate, and rows are never shown; {SHAPE}")
         statement = self._statement(condition, tuple(items), keys)
         places = GroupKeys(reader, table, statement, keys)
         columns = [Column(one.name, places.resolve(one.node, one.scalar)) for one in listed]
-        columns += [Column(name, places.resolve(select, key)) for key, name in places.missing(columns)]
+        columns += [
+            Column(name, places.resolve(select, key)) for key, name in places.missing(columns, self._written_keys())
+        ]
         limit, offset = self._limit(), self._offset()
         if not keys and (limit == 0 or offset):
             left_out = "the answer is one row, which this leaves out"
             if reader.statement.top is not None:
                 reader.source.refuse(reader.statement.top.start, left_out)
             reader.refuse(select.args["limit" if limit == 0 else "offset"], left_out)
-        kept = None if having is None else places.resolve(having.node, having.scalar)
+        kept = None if having is None else places.resolve(having.node, having.scalar, "HAVING")
         orderings = tuple(
             Ordering(
-                places.resolve(one.node, one.scalar), bool(key.args.get("desc")), bool(key.args.get("nulls_first"))
+                places.resolve(one.node, one.scalar, "ORDER BY"),
+                bool(key.args.get("desc")),
+                bool(key.args.get("nulls_first")),
             )
             for one, key in order
         )
@@ -166,17 +175,30 @@ class _SelectReader:
 
     def _written(self) -> list[str]:
         """The text of each item of the list."""
-        source, depth, starts, texts = self.reader.source, 0, 0, []
-        tokens = self.reader.statement.tokens[1:]
+        return self._texts(self.reader.statement.tokens[1:])
+
+    def _written_keys(self) -> list[str]:
+        """The text of each key of GROUP BY."""
+        tokens, depth = self.reader.statement.tokens, 0
         for place, token in enumerate(tokens):
             depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-            ends = depth == 0 and token.token_type in {TokenType.COMMA, TokenType.FROM}
-            if ends and place > starts:
-                text = source.text[tokens[starts].start : tokens[place - 1].end + 1]
-                texts.append(shown_name(" ".join(text.split())))
-            if ends:
+            if depth == 0 and token.token_type == TokenType.GROUP_BY:
+                return self._texts(tokens[place + 1 :])
+        return []
+
+    def _texts(self, tokens: list[Token]) -> list[str]:
+        """What is written from each comma to the next, up to the clause that follows."""
+        source, depth, starts, texts = self.reader.source, 0, 0, []
+        for place, token in enumerate([*tokens, None]):
+            kind = None if token is None else token.token_type
+            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+            over = kind is None or (depth == 0 and kind in _AFTER_A_LIST)
+            if over or (depth == 0 and kind == TokenType.COMMA):
+                if place > starts:
+                    text = source.text[tokens[starts].start : tokens[place - 1].end + 1]
+                    texts.append(shown_name(" ".join(text.split())))
                 starts = place + 1
-            if ends and token.token_type == TokenType.FROM:
+            if over:
                 break
         return texts
 

@@ -11,14 +11,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from sqlglot import Token, TokenType
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
 
 from parcomp.errors import SqlError, shown
-from parcomp.sql.instead import SHAPE, WHERE_TAKES, instead_of
+from parcomp.sql.instead import SHAPE, WHERE_TAKES, instead_of, nearest
 
 __all__ = [
     "CAST_TYPES",
@@ -33,9 +33,25 @@ __all__ = [
 
 
 class _Dialect(Postgres):
-    """PostgreSQL's, but for what has no value, which is sorted last: groups without rows are answered too."""
+    """PostgreSQL's, but for what has no value, which is sorted last: groups without rows are answered too.
+
+    Names in [brackets] and `backticks`, and operators of other databases that can mean one thing only, are read too.
+    """
 
     NULL_ORDERING = "nulls_are_last"
+
+    class Tokenizer(Postgres.Tokenizer):
+        """What texts are cut into."""
+
+        IDENTIFIERS: ClassVar = ['"', "`", ("[", "]")]
+        KEYWORDS: ClassVar = {
+            **Postgres.Tokenizer.KEYWORDS,
+            "==": TokenType.EQ,
+            "<=>": TokenType.NULLSAFE_EQ,
+            "!>": TokenType.LTE,
+            "!<": TokenType.GTE,
+            "//": TokenType.DIV,
+        }
 
 
 DIALECT = _Dialect()
@@ -56,7 +72,9 @@ _WORDS = _types(
     "SELECT FROM WHERE GROUP_BY HAVING ORDER_BY LIMIT OFFSET FETCH ALIAS AND OR NOT IN BETWEEN IS ISNULL NOTNULL NULL "
     "TRUE FALSE DISTINCT CASE WHEN THEN ELSE END LIKE ILIKE ESCAPE"
 )
-_SYMBOLS = _types("L_PAREN R_PAREN COMMA DOT STAR DASH PLUS SLASH MOD DCOLON DPIPE EQ NEQ LT LTE GT GTE")
+_SYMBOLS = _types(
+    "L_PAREN R_PAREN COMMA DOT STAR DASH PLUS SLASH DIV MOD DCOLON DPIPE EQ NEQ LT LTE GT GTE NULLSAFE_EQ"
+)
 _VALUES = _types("STRING NUMBER IDENTIFIER VAR")
 _SPECIAL_STRINGS = _types("BIT_STRING HEX_STRING BYTE_STRING NATIONAL_STRING RAW_STRING HEREDOC_STRING UNICODE_STRING")
 _CLAUSES = {
@@ -78,11 +96,11 @@ _FUNCTIONS = {
     *("MOD", "GREATEST", "LEAST", "COALESCE", "NULLIF", "CAST", "UPPER", "LOWER", "LENGTH", "LEFT", "RIGHT", "TRIM"),
     *("SUBSTRING", "SUBSTR", "EXTRACT", "DATE_PART", "DATE_TRUNC", "YEAR", "QUARTER", "MONTH", "DAY", "HOUR"),
     *("CBRT", "SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "DEGREES", "RADIANS", "SQUARE", "PI", "IIF"),
-    *("LOG2", "ATANH", "TRUNCATE", "CHOOSE", "CONCAT", "POSITION", "CHAR_LENGTH", "CHARACTER_LENGTH", "DAYNAME"),
+    *("DIV", "LOG2", "ATANH", "TRUNCATE", "CHOOSE", "CONCAT", "POSITION", "CHAR_LENGTH", "CHARACTER_LENGTH", "DAYNAME"),
 }
 _ORDER_WORDS = _types("ASC DESC")
 _FETCH_WORDS = _types("FIRST NEXT ROW ROWS ONLY")
-CAST_TYPES = _types("INT BIGINT SMALLINT DECIMAL DOUBLE FLOAT DATE TIMESTAMP")
+CAST_TYPES = _types("INT BIGINT SMALLINT DECIMAL DOUBLE FLOAT DATE TIMESTAMP VARCHAR CHAR NVARCHAR NCHAR TEXT BOOLEAN")
 """What a cast may make of a value."""
 
 # What may precede an opening parenthesis beside symbols; any other word there is a function.
@@ -97,7 +115,9 @@ PREFIXES = _types("DATE TIMESTAMP")
 _ENDS_A_VALUE = _VALUES | _types("R_PAREN NULL TRUE FALSE END")
 _BEGINS_A_VALUE = _VALUES | PREFIXES | _types("NULL TRUE FALSE CASE")
 
-_QUOTED = re.compile(r"""(?P<whole>'[^']*'|"[^"]*"|--[^\n]*|/\*.*?\*/)|(?P<open>['"]|/\*|\$\w*\$)""", re.DOTALL)
+_QUOTED = re.compile(
+    r"""(?P<whole>'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/)|(?P<open>['"`\[]|/\*|\$\w*\$)""", re.DOTALL
+)
 
 
 class SourceText:
@@ -184,7 +204,9 @@ def _is_top(token: Token, following: Token | None) -> bool:
 def _plain_tokens(source: SourceText, tokens: list[Token], names: dict[str, str]) -> list[Token]:
     if tokens[0].token_type != TokenType.SELECT:
         word = word_of(tokens[0]) if tokens[0].text[:1].isalpha() else shown(tokens[0].text)
-        source.refuse(tokens[0].start, f"a statement begins with SELECT, not with {word[:60]}; {SHAPE}")
+        source.refuse(
+            tokens[0].start, f"a statement begins with SELECT, not with {word[:60]}; {instead_of(word, SHAPE)}"
+        )
     length = tokens[-1].end - tokens[0].start + 1
     if length > MAX_LENGTH:
         source.refuse(
@@ -199,7 +221,9 @@ def _plain_tokens(source: SourceText, tokens: list[Token], names: dict[str, str]
     for previous, token, following in around:
         kind = token.token_type
         is_type = _names_a_type(previous, openings)
-        problem = _cast_problem(token) if is_type else _problem(token, previous, following, openings)
+        problem = _cast_problem(token) if is_type else _problem(token, previous, following, openings, seen)
+        if problem is None and _is_subscript(source.text, token, previous):
+            problem = "subscripts are not supported; a name in brackets stands after a space"
         if problem is not None:
             name = names.get(token.text.upper()) if token.text[:1].isalpha() else None
             hint = "" if name is None else f'; the attribute of this name is written "{name}"'
@@ -240,8 +264,17 @@ def _cast_problem(token: Token) -> str | None:
     return f"a cast to {word_of(token)[:60]} is not supported; {instead_of('TRY_CAST')}"
 
 
-def _problem(token: Token, previous: Token | None, following: Token | None, openings: list[str]) -> str | None:
-    """Why a token cannot stand in a statement, if it can't."""
+def _is_subscript(text: str, token: Token, previous: Token | None) -> bool:
+    """Whether a name in brackets stands right after a value, which it would else be taken for the alias of."""
+    if token.token_type != TokenType.IDENTIFIER or previous is None or text[token.start] != "[":
+        return False
+    return previous.token_type in _ENDS_A_VALUE and previous.end + 1 == token.start
+
+
+def _problem(
+    token: Token, previous: Token | None, following: Token | None, openings: list[str], seen: Collection[TokenType]
+) -> str | None:
+    """Why a token cannot stand in a statement, if it can't; ``seen`` are the kinds of those before it."""
     kind, word = token.token_type, word_of(token)
     if kind in {TokenType.STRING, TokenType.NUMBER}:
         return None
@@ -270,7 +303,8 @@ def _problem(token: Token, previous: Token | None, following: Token | None, open
     if not word[:1].isalpha() and word[:1] != "_" and kind != TokenType.VAR:
         if word[:1] in {"?", "$", ":", "@"} and word != "::":
             return "parameters are not supported; write the constant itself"
-        instead = instead_of("SIMILAR TO") if "~" in word else WHERE_TAKES
+        compares = TokenType.WHERE in seen or TokenType.HAVING in seen
+        instead = instead_of("SIMILAR TO") if "~" in word else WHERE_TAKES if compares else SHAPE
         return f"{shown(token.text)} is not supported; {instead}"
     if kind == TokenType.FOR and openings and openings[-1] == "SUBSTRING":
         return None
@@ -284,7 +318,9 @@ def _problem(token: Token, previous: Token | None, following: Token | None, open
     ):
         return f"{word} is not supported here; {instead_of(word)}"
     if called and kind not in _BEFORE_PARENTHESIS and word not in _FUNCTIONS and not _is_within_group(token, previous):
-        return f"{'' if word in _NOT_A_FUNCTION else 'the function '}{word[:60]} is not supported; {instead_of(word)}"
+        near = nearest(word, _FUNCTIONS)
+        instead = instead_of(word, near.removeprefix("; ").replace("'", "")) if near else instead_of(word)
+        return f"{'' if word in _NOT_A_FUNCTION else 'the function '}{word[:60]} is not supported; {instead}"
     return None
 
 
@@ -308,6 +344,8 @@ def _is_misplaced(token: Token, previous: Token | None, following: Token | None)
     match token.token_type:
         case TokenType.COMMA:
             return before in {TokenType.L_PAREN, TokenType.SELECT} or after is None or after in _NEVER_AFTER_COMMA
+        case TokenType.GROUP_BY:
+            return after is None or after in _NEVER_AFTER_COMMA
         case TokenType.ALIAS:
             return after is None or after in _SYMBOLS
         case TokenType.NOT:
@@ -343,6 +381,8 @@ def _plain(token: Token, following: Token | None, seen: set[TokenType]) -> Token
     is_fetch = kind in _FETCH_WORDS and bool(seen & {TokenType.FETCH, TokenType.OFFSET})
     # What is not refused has its meaning: LIMIT ALL, and SUBSTRING(a FROM 1 FOR 2).
     is_all = kind in {TokenType.ALL, TokenType.FOR}
-    if is_prefix or is_order or is_fetch or is_all or kind in _WORDS | _SYMBOLS | _VALUES:
+    # An attribute or a function may be called DIV; the operator is written //.
+    is_name = kind == TokenType.DIV and token.text != "//"
+    if is_prefix or is_order or is_fetch or is_all or (kind in _WORDS | _SYMBOLS | _VALUES and not is_name):
         return token
     return Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)

@@ -27,7 +27,7 @@ class _Parser(PostgresParser):
     """The parser, with % as strong as * and /: left to itself it would read ``a - a % 5`` as ``(a - a) % 5``."""
 
     TERM: ClassVar = {kind: node for kind, node in PostgresParser.TERM.items() if kind != TokenType.MOD}
-    FACTOR: ClassVar = {**PostgresParser.FACTOR, TokenType.MOD: exp.Mod}
+    FACTOR: ClassVar = {**PostgresParser.FACTOR, TokenType.MOD: exp.Mod, TokenType.DIV: exp.IntDiv}
 
 
 def parse_tree(statement: StatementTokens) -> exp.Select:
@@ -127,6 +127,11 @@ class TreeReader:
 
     def table(self, node: exp.Expr, known: Collection[str]) -> exp.Identifier:
         """The name by which columns may be qualified: the alias of a known table, or its own name."""
+        enclosed = None
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            # FROM (census) AS c: the name outside the parentheses is the one that counts.
+            self.only(node, "this", "alias")
+            node, enclosed = node.this, node.args.get("alias")
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             self.unsupported(node, f"FROM takes one table: {_listed(known)}")
         self.only(node, "this", "db", "catalog", "alias")
@@ -135,7 +140,7 @@ class TreeReader:
         if match_name(whole, dict.fromkeys(known)) is None and not self._is_qualified(parts, known):
             hint = nearest(whole.name, known)
             self.refuse(node, f"unknown table {shown(whole.name)}{hint or ';'} there is {_listed(known)}")
-        alias = node.args.get("alias")
+        alias = enclosed or node.args.get("alias")
         if alias is None:
             return node.this
         self.only(alias, "this")
@@ -218,6 +223,7 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.Mul: "arithmetic",
     exp.Concat: "putting strings together",
     exp.Div: "arithmetic",
+    exp.IntDiv: "arithmetic",
     exp.Mod: "arithmetic",
     exp.Cast: "CAST",
     exp.Alias: "a name in the middle of an expression",

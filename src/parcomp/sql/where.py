@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -48,6 +48,10 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
 }
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
+_Constant: TypeAlias = SqlValue | Fraction
+"""A constant; a number without an end as a decimal is a fraction."""
+
+_ENDLESS = "this number has no end as a decimal; write a number"
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _FAR = 5_000
 """No label has more digits, before or after its point."""
@@ -120,7 +124,7 @@ class WhereReader:
                 return self._atom(node, node, is_true)
             case exp.Like() | exp.ILike() | exp.Escape():
                 return self._like(node)
-            case exp.Case():
+            case exp.Case() | exp.Cast():
                 return self._truth(node)
             case exp.Literal():
                 self.reader.refuse(node, f"a constant is no condition; {WHERE_TAKES}")
@@ -136,7 +140,7 @@ class WhereReader:
         written = _MIRRORED[operator] if mirrored else operator
         return self._compared_with(node, expression, written, self._value(constant))
 
-    def _compared_with(self, node: exp.Expr, expression: exp.Expr, operator: Operator, value: SqlValue) -> Formula:
+    def _compared_with(self, node: exp.Expr, expression: exp.Expr, operator: Operator, value: _Constant) -> Formula:
         def on_values(values: Values, plain: Any) -> Truth:
             if operator in {"=", "<>"}:
                 self._check_declared(values, plain)
@@ -146,12 +150,13 @@ class WhereReader:
             node,
             expression,
             [value],
-            lambda one: compare(one, operator, value),
+            lambda one: compare(one, operator, self._ended(node, value)),
             on_values,
             lambda known, plain: apply(operator, (known, plain)),
         )
 
-    def _in(self, node: exp.In, values: list[SqlValue]) -> Formula:
+    def _in(self, node: exp.In, listed: list[_Constant]) -> Formula:
+        values = [self._ended(node, value) for value in listed]
         if isinstance(unwrapped(node.this), exp.Column):
             return self._atom(node, node.this, lambda attribute: is_in(attribute, values))
         known = [value for value in values if value is not None]
@@ -161,7 +166,7 @@ class WhereReader:
                 self._check_declared(found, constant)
             return found.where(lambda value: value in constants)
 
-        listed = self._about(
+        found = self._about(
             node,
             node.this,
             [*known],
@@ -169,7 +174,7 @@ class WhereReader:
             on_values,
             lambda one, *constants: None if one is None else one in constants,
         )
-        return listed if len(known) == len(values) else Disjunction((listed, Constant(None)))
+        return found if len(known) == len(values) else Disjunction((found, Constant(None)))
 
     def _same(self, node: exp.Expr) -> Formula:
         expression, constant, _ = self._sides(node)
@@ -186,7 +191,7 @@ class WhereReader:
             node,
             expression,
             [value],
-            lambda one: is_not_distinct(one, value),
+            lambda one: is_not_distinct(one, self._ended(node, value)),
             on_values,
             lambda known, plain: known == plain,
         )
@@ -275,14 +280,15 @@ class WhereReader:
         self,
         node: exp.Expr,
         expression: exp.Expr,
-        constants: list[SqlValue],
+        constants: list[_Constant],
         on_attribute: Callable[[Attribute], Truth],
         on_values: Callable[..., Truth],
         on_constant: Callable[..., Any],
     ) -> Formula:
         """A condition on an attribute as it is, on what an expression makes of it, or on a constant, such as 1 = 1."""
         expression = unwrapped(expression)
-        if isinstance(expression, exp.Column):
+        exact = not any(isinstance(value, Fraction) for value in constants)
+        if isinstance(expression, exp.Column) and exact:
             return self._atom(node, expression, on_attribute)
         scalar = self.expressions.read(expression)
         if None in constants:
@@ -304,9 +310,19 @@ class WhereReader:
         if isinstance(constant, str) and constant not in (known := values.texts()):
             raise PredicateError(f"it never is {shown(constant)}{nearest_values(constant, known)}")
 
-    def _fitting(self, node: exp.Expr, scalar: Scalar, value: SqlValue) -> Any:
+    def _ended(self, node: exp.Expr, value: _Constant) -> SqlValue:
+        """A constant that attributes as they are can be compared with."""
+        if isinstance(value, Fraction):
+            self.reader.refuse(node, _ENDLESS)
+        return value
+
+    def _fitting(self, node: exp.Expr, scalar: Scalar, value: _Constant) -> Any:
         """A constant as an expression of its kind is compared with it."""
         kind = kind_of(self.reader.domain, scalar)
+        if isinstance(value, Fraction):
+            if kind in {"integer", "number"}:
+                return value
+            self.reader.refuse(node, _ENDLESS)
         if isinstance(value, Decimal) and kind in {"integer", "number", "null"}:
             return _near(value)
         if kind == "date" and isinstance(value, (str, datetime)):
@@ -338,7 +354,7 @@ class WhereReader:
         except PredicateError as error:
             self.reader.refuse_because(node, error, name)
 
-    def _value(self, node: exp.Expr) -> SqlValue:
+    def _value(self, node: exp.Expr) -> _Constant:
         """The constant that a node is, or that an expression of constants gives."""
         node = unwrapped(node)
         if _is_plain(node):
@@ -351,7 +367,7 @@ class WhereReader:
             return value
         scale = max(_places(value.denominator), 0)
         if 10**scale % value.denominator:
-            self.reader.refuse(node, "this number has no end as a decimal; write a number")
+            return value
         return _EXACT.scaleb(Decimal(value.numerator * (10**scale // value.denominator)), -scale)
 
 

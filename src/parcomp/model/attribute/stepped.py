@@ -82,6 +82,11 @@ class Stepped(Numeric):
         return self._ends[1] - self._ends[0] + 1
 
     @property
+    def places(self) -> int:
+        """How many digits values have after the point."""
+        return self._places
+
+    @property
     def scale(self) -> Scale:
         """Whole steps, ``low`` being some number of them."""
         return Scale(self._ends[0], as_decimal(self.step))

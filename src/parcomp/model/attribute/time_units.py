@@ -8,6 +8,7 @@ Each names a stretch of time.  There are no time zones here: the source of a tab
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from typing import Literal, TypeAlias, get_args
@@ -37,6 +38,18 @@ class Moment:
     start: datetime
     unit: Unit | None
     within: bool = False
+
+    @property
+    def last(self) -> datetime:
+        """The last hour of it."""
+        match self.unit:
+            case "year":
+                return self.start.replace(month=12, day=31, hour=23)
+            case "month":
+                return self.start.replace(day=monthrange(self.start.year, self.start.month)[1], hour=23)
+            case "day":
+                return self.start.replace(hour=23)
+        return self.start
 
     def begins(self, unit: Unit) -> bool:
         """Whether it begins when a day, hour, month or year does."""
