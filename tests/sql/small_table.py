@@ -15,7 +15,16 @@ from parcomp.custodian.figure import Figure
 from parcomp.custodian.presentation import present
 from parcomp.model import Binned, Categorical, Dated, Domain, Integer, Item, Selection, Statement, Stepped, Value
 
-__all__ = ["DOMAIN", "answer_of", "database", "exact_figures", "plain_rows", "truth_of"]
+__all__ = [
+    "DOMAIN",
+    "answer_of",
+    "assert_alike",
+    "database",
+    "exact_figures",
+    "groups_without_rows",
+    "plain_rows",
+    "truth_of",
+]
 
 LEVELS = {"chapter": {"Neoplasms": ["C00", "C01", "C50.9"], "Heart": ["I10", "I21"], "Rest": "rest"}}
 
@@ -65,9 +74,9 @@ def plain_rows() -> list[dict[str, Value]]:
     return rows
 
 
-def database() -> duckdb.DuckDBPyConnection:
+def database(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
     """The rows as a table ``t``; a level is a column there, a month its first day."""
-    connection = duckdb.connect()
+    connection = duckdb.connect(path)
     connection.execute(
         "CREATE TABLE t (sex VARCHAR, age INTEGER, visits INTEGER, pay DECIMAL(8, 2), code VARCHAR, married BOOLEAN, "
         "born DATE, seen TIMESTAMP, quarter_of DATE, grade INTEGER, income INTEGER, chapter VARCHAR)"
@@ -96,17 +105,57 @@ def answer_of(selection: Selection) -> tuple[list[str], list[tuple[Value, ...]],
     """Names, rows, and how many groups have no rows at all."""
     columns = present(selection, exact_figures(selection.statement))
     rows = list(zip(*(column.values for column in columns), strict=True))
+    return [column.name for column in columns], rows, groups_without_rows(selection)
+
+
+def groups_without_rows(selection: Selection) -> int:
+    """How many groups a statement has of which the plain rows have none."""
     counted = Statement(selection.statement.where, (Item("count"),), selection.statement.groups)
-    return (
-        [column.name for column in columns],
-        rows,
-        sum(not one.value for one in exact_figures(counted)[Item("count")]),
-    )
+    return sum(not one.value for one in exact_figures(counted)[Item("count")])
 
 
 def truth_of(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     """What the database answers, dates in ISO notation."""
     return [tuple(map(_plain, row)) for row in connection.execute(sql).fetchall()]
+
+
+def assert_alike(
+    selection: Selection, rows: Sequence[Sequence[Any]], truth: Sequence[Sequence[Any]], empty: int, tolerance: float
+) -> None:
+    """Rows of an answer are what a database says, but for ``empty`` groups without rows, which are answered too."""
+    if selection.having is not None or selection.limit is not None or selection.offset:
+        empty = 0
+    if not selection.order:
+        rows, truth = sorted(rows, key=_key), sorted(truth, key=_key)
+    left = iter(rows)
+    assert len(rows) == len(truth) + empty
+    for wanted in truth:
+        # What there is beside groups without rows comes in the same order.
+        assert any(_same(found, wanted, tolerance) for found in left), (wanted, rows)
+
+
+def _key(row: Sequence[Any]) -> list[tuple[str, Any]]:
+    return [
+        ("", 0)
+        if value is None
+        else ("n", round(float(value), 9))
+        if _is_number(value)
+        else (type(value).__name__, value)
+        for value in row
+    ]
+
+
+def _same(found: Sequence[Any], wanted: Sequence[Any], tolerance: float) -> bool:
+    return len(found) == len(wanted) and all(
+        math.isclose(one, other, rel_tol=tolerance, abs_tol=1e-9)
+        if _is_number(one) and _is_number(other)
+        else (type(one), one) == (type(other), other)
+        for one, other in zip(found, wanted, strict=True)
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:
