@@ -113,13 +113,13 @@ def test_all_shares_together_take_a_bounded_amount_of_work(custodian_of_two, mon
     for age in range(10):
         analyst = "anna" if age % 2 else "ben"
         custodian_of_two.ask(f"SELECT COUNT(*) FROM people WHERE age = {age}", epsilon="0.1", analyst=analyst)
-    works, proven_loss = [], Account.proven_loss
+    works, proven_upper = [], Account.proven_upper
 
     def noting(account, work):
         works.append(work)
-        return proven_loss(account, work)
+        return proven_upper(account, work)
 
-    monkeypatch.setattr(Account, "proven_loss", noting)
+    monkeypatch.setattr(Account, "proven_upper", noting)
     before = custodian_of_two.balance()
     assert len(works) == 2
     assert 0.9 * books_module.SHARES_WORK <= sum(works) <= books_module.SHARES_WORK
@@ -127,7 +127,7 @@ def test_all_shares_together_take_a_bounded_amount_of_work(custodian_of_two, mon
     assert len(works) == 2
     custodian_of_two.ask(WOMEN, epsilon="0.1", analyst="anna")
     assert custodian_of_two.balance().analysts["anna"].spent == 0.2
-    assert len(works) == 3
+    assert len(works) == 2, "one more charge is taken in by itself"
 
 
 def test_a_quote_names_the_limit_that_leaves_least_and_what_each_leaves(custodian_of_two):

@@ -89,9 +89,17 @@ class Account:
         """What has been spent against one row, under the account's neighbor relation."""
         return self._loss(self._live.upper, self._replaced[-1])
 
-    def proven_loss(self, work: int) -> int:
-        """What has been spent against one row, as closely as about ``work`` word operations prove; changes nothing."""
-        return self._loss(self._live.loss(work).upper if len(self) else 0, self._replaced[-1])
+    def proven_upper(self, work: int) -> int:
+        """A bound of γ, as close as about ``work`` word operations prove; changes nothing."""
+        return self._live.loss(work).upper if len(self) else 0
+
+    def spent_on(self, query: Query) -> int:
+        """A proven bound of γ on the rows of a query, expenses on them that were booked included."""
+        return 0 if query.is_contradiction else self._live.quote(query, 1).spent
+
+    def loss_at(self, upper: int) -> int:
+        """What has been spent against one row if γ is at most ``upper``."""
+        return self._loss(min(upper, self._live.upper), self._replaced[-1])
 
     @property
     def sequential(self) -> int:

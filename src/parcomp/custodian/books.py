@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from parcomp.custodian.accountant import Account, Expense, Verdict
+from parcomp.custodian.own_spending import OwnSpending
 from parcomp.custodian.settings import Settings
 from parcomp.errors import IdempotencyError, LedgerError, ParcompError
 from parcomp.ledger import (
@@ -50,8 +51,12 @@ class Books:
         self._expenses: list[Expense | None] = []
         """What each entry spends, under the domain of its time; None for a load."""
         self._by_digest: dict[str, Charge] = {}
-        self._spent: dict[str, tuple[str, int]] = {}
-        """What was proven of analysts: the digest of the last charge, and what is spent up to it."""
+        self._spent: dict[str, OwnSpending] = {}
+        """What was proven of analysts."""
+        self._spending: list[tuple[Charge, Expense]] = []
+        """The charges of the first entries with what they spend, over the domain there is."""
+        self._listed = 0
+        """How many entries these are of."""
         self._domains = [(0, read_domain_text(binding.domain, settings.domain))]
         """The number of each load, and the domain from there on."""
         self._open_accounts()
@@ -65,6 +70,11 @@ class Books:
     def charges(self) -> int:
         """How many charges were entered; loads are none."""
         return len(self._entered) - len(self._domains) + 1
+
+    @property
+    def entered(self) -> list[Charge]:
+        """The entries, in order, loads among them."""
+        return list(self._entered)
 
     @property
     def domain(self) -> Domain:
@@ -85,6 +95,8 @@ class Books:
     def take_back(self, number: int) -> None:
         """Forget all charges after the one with this number."""
         across = self._domains[-1][0] > number
+        if number < self._listed:
+            self._forget_spending()
         while self.number > number:
             charge = self._entered.pop()
             self._expenses.pop()
@@ -114,22 +126,22 @@ class Books:
         """A proven bound, for each analyst, of what the own charges spend against one row, in additive units.
 
         What one analyst spends is no more than what all do, nor than what the own charges are proven to spend within
-        the work that is allowed for all analysts together.  What was worked out holds until the analyst's last charge,
-        whose digest speaks for all before it, is another one.
+        the work that is allowed for all analysts together.
         """
         made: dict[str, list[tuple[Charge, Expense]]] = {analyst: [] for analyst in analysts}
-        for charge, expense in zip(self._entered, self._expenses, strict=True):
-            if expense is not None and charge.analyst in made:
+        for charge, expense in self.spending():
+            if charge.analyst in made:
                 made[charge.analyst].append((charge, expense))
         return {analyst: self._spent_by(analyst, expenses) if expenses else 0 for analyst, expenses in made.items()}
 
     def _spent_by(self, analyst: str, expenses: Sequence[tuple[Charge, Expense]]) -> int:
-        head, known = expenses[-1][0].digest, self._spent.get(analyst)
-        if known is None or known[0] != head:
-            work = SHARES_WORK * len(expenses) // self.charges
-            known = self._spent[analyst] = (head, self._proven_loss(expenses, work))
-        own = self._own.get(analyst)
-        return min(known[1], self.dataset.loss, *([] if own is None else [own.loss]))
+        known = self._spent.get(analyst)
+        if known is None or not known.continues(expenses):
+            known = self._spent[analyst] = OwnSpending(
+                self.domain, self._settings.row_budget, self._settings.neighbours
+            )
+        spent, own = known.loss(expenses, SHARES_WORK * len(expenses) // self.charges), self._own.get(analyst)
+        return min(spent, self.dataset.loss, *([] if own is None else [own.loss]))
 
     def bought(self, statement: str, units: int) -> Charge | None:
         """The dearest charge for an equal statement since the last load, if it was bought at least as accurately."""
@@ -152,11 +164,11 @@ class Books:
 
     def spending(self) -> list[tuple[Charge, Expense]]:
         """Each charge with what it spends, over the domain there is; loads spend nothing."""
-        return [
-            (charge, replace(expense, query=lift(expense.query, self.domain)))
-            for charge, expense in zip(self._entered, self._expenses, strict=True)
-            if expense is not None
-        ]
+        for charge, expense in zip(self._entered[self._listed :], self._expenses[self._listed :], strict=True):
+            if expense is not None:
+                self._spending.append((charge, _lifted(expense, self.domain)))
+        self._listed = len(self._entered)
+        return list(self._spending)
 
     @contextmanager
     def supposing(self) -> Iterator[None]:
@@ -171,16 +183,8 @@ class Books:
         """Go on as if an entry that fits had been charged."""
         self._book([chain(self._head, self.number + 1, entry)], closely=self._replacing)
 
-    def _proven_loss(self, expenses: Sequence[tuple[Charge, Expense]], work: int) -> int:
-        """What some of the charges spend against one row."""
-        domain = self.domain
-        account = Account("", domain, self._settings.row_budget, self._settings.neighbours)
-        entries, upper = [], 0
-        for charge, expense in expenses:
-            upper = min(upper + expense.units, charge.upper)
-            entries.append((replace(expense, query=lift(expense.query, domain)), upper))
-        account.restore(entries)
-        return account.proven_loss(work)
+    def _forget_spending(self) -> None:
+        self._spending, self._listed = [], 0
 
     @property
     def _head(self) -> str:
@@ -191,6 +195,7 @@ class Books:
         settings, domain = self._settings, self.domain
         limit, neighbours = settings.row_budget, settings.neighbours
         self._spent = {}
+        self._forget_spending()
         self.dataset = Account("budget", domain, limit, neighbours)
         self._own = {
             analyst: Account(f"quota of {analyst}", domain, settings.row_quota(analyst), neighbours, budget=limit)
@@ -253,6 +258,11 @@ class Books:
                 # decide anything, and there it is tightened once charges are entered.
                 upper = own.judge(expense).upper if closely else own.upper + expense.units
                 own.restore([(expense, min(upper, charge.upper))])
+
+
+def _lifted(expense: Expense, domain: Domain) -> Expense:
+    query = lift(expense.query, domain)
+    return expense if query is expense.query else replace(expense, query=query)
 
 
 def _expense(queries: ChargedQueries, charge: Charge) -> Expense:

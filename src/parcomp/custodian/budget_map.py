@@ -25,7 +25,7 @@ from parcomp.ledger import Charge
 from parcomp.model import Attribute, Domain, Predicate, Query
 from parcomp.overlap import LiveOverlap
 
-__all__ = ["BudgetMap", "budget_map"]
+__all__ = ["MOST_BANDS", "BudgetMap", "budget_map", "cells_of"]
 
 MOST_BANDS = 60
 _CELL_WORK = 1 << 22
@@ -62,9 +62,14 @@ class BudgetMap:
 
 
 def budget_map(
-    settings: Settings, spending: Sequence[tuple[Charge, Expense]], x: str, y: str, bands: int = MOST_BANDS
+    settings: Settings,
+    spending: Sequence[tuple[Charge, Expense]],
+    x: str,
+    y: str,
+    bands: int = MOST_BANDS,
+    live: LiveOverlap | None = None,
 ) -> BudgetMap:
-    """The map of two attributes, each in at most so many bands."""
+    """The map of two attributes, each in at most so many bands; ``live`` has the same spending, if it is at hand."""
     domain = settings.domain
     for name in (x, y):
         if name not in domain.attributes:
@@ -75,8 +80,9 @@ def budget_map(
         raise ArgumentError(f"a map has 1 to {MOST_BANDS} bands of each attribute, not {shown(bands)}")
     queries = [expense.query for _, expense in spending]
     across, down = (_Side.of(domain, queries, name, bands) for name in (x, y))
-    live = LiveOverlap(domain, settings.budget_units, _CELL_WORK)
-    live.restore((expense.query, expense.units, 0) for _, expense in spending)
+    if live is None:
+        live = cells_of(settings)
+        live.restore((expense.query, expense.units, 0) for _, expense in spending)
     known: dict[bytes, int] = {}
 
     def spent(i: int, j: int) -> int:
@@ -97,6 +103,11 @@ def budget_map(
     return BudgetMap(x, y, across.bands, down.bands, cells)
 
 
+def cells_of(settings: Settings) -> LiveOverlap:
+    """An empty state that bounds what is spent on a cell within the work for one."""
+    return LiveOverlap(settings.domain, settings.budget_units, _CELL_WORK)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
     """The bands of one attribute: which charges meet each, and whether all those take the whole of it."""
@@ -111,23 +122,33 @@ class _Side:
     def of(cls, domain: Domain, queries: Sequence[Query], name: str, most: int) -> _Side:
         index, attribute = domain.index(name), domain.attributes[name]
         bands = _bands(attribute, most)
-        asked = [dict(query.terms).get(index) for query in queries]
         meets = np.ones((len(bands), len(queries)), np.bool_)
         pure = np.ones(len(bands), np.bool_)
-        runs = [Predicate.from_runs(attribute.size, [band]) for band in bands]
         owners: dict[Predicate, list[int]] = {}
-        for position, predicate in enumerate(asked):
-            if predicate is not None:
-                owners.setdefault(predicate, []).append(position)
+        for position, query in enumerate(queries):
+            for asked, predicate in query.terms:
+                if asked == index:
+                    owners.setdefault(predicate, []).append(position)
+        starts, stops = (np.array(ends, np.int64) for ends in zip(*bands, strict=True))
         for predicate, positions in owners.items():
-            for band, values in enumerate(runs):
-                common = (predicate & values).count
-                meets[band, positions] = common > 0
-                pure[band] &= common in (0, values.count)
+            common = _accepted_below(predicate, stops) - _accepted_below(predicate, starts)
+            meets[:, positions] = (common > 0)[:, None]
+            pure &= (common == 0) | (common == stops - starts)
         return cls(index, attribute.size, bands, meets, pure)
 
     def term(self, band: int) -> tuple[int, Predicate]:
         return self.index, Predicate.from_runs(self.size, [self.bands[band]])
+
+
+def _accepted_below(predicate: Predicate, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many accepted codes are below each of the given ones."""
+    if predicate.edges is None:
+        accepted: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(predicate.flags())))[codes]
+        return accepted
+    edges = np.array(predicate.edges, np.int64)
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    within: npt.NDArray[np.int64] = np.clip(codes[:, None] - starts, 0, lengths).sum(axis=1)
+    return within
 
 
 def _bands(attribute: Attribute, most: int) -> tuple[tuple[int, int], ...]:

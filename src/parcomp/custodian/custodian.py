@@ -41,6 +41,7 @@ from parcomp.custodian.books import Books
 from parcomp.custodian.creation import make_ledger, make_or_know
 from parcomp.custodian.frame_settings import FrameSettings, read_domain
 from parcomp.custodian.load import load_table
+from parcomp.custodian.overlook import Overlook
 from parcomp.custodian.quotation import quote_all, refusal
 from parcomp.custodian.rehearsal import Rehearsal
 from parcomp.custodian.release import Release
@@ -184,6 +185,8 @@ class Custodian:
         self._books = Books(settings, self._ledger.binding)
         self._opened: CodedTable | None = None
         self._rehearsal = Rehearsal(settings.domain)
+        self.overlook = Overlook(self)
+        """Graphs and maps of what was charged."""
         self._has_marked = False
         """Whether this process has seen that the mark can be written."""
         self._appended: Sequence[Charge] = ()
@@ -356,7 +359,12 @@ class Custodian:
 
     def charges(self) -> list[Charge]:
         """The ledger's charges, in order, with the loads of the table among them."""
-        return self._ledger.charges()
+        with self._opened_books() as books:
+            entered = books.entered
+        # A ledger that has the last entry of the books has all of them: only what follows is read.
+        if entered and self._ledger.digest(len(entered)) != entered[-1].digest:
+            return self._ledger.charges()
+        return [*entered, *self._ledger.charges(after=len(entered))]
 
     def latest_charges(self) -> list[Charge]:
         """What the latest request has charged, as the ledger has it: for who was interrupted while it was asked.
@@ -560,10 +568,12 @@ class Custodian:
 
     def _table(self) -> CodedTable:
         """The table, which is opened, or seen to be still there, before anything is charged."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open_table()
-            table = self._opened
+        table = self._opened
+        if table is None:
+            with self._lock:
+                if self._opened is None:
+                    self._opened = self._open_table()
+                table = self._opened
         # It may have to wait for another thread that measures, and the books need not.
         table.ready()
         return table

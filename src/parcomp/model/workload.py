@@ -48,7 +48,7 @@ class Workload:
         ids: Iterable[QueryId] | None = None,
     ) -> None:
         built = WorkloadBuilder(domain)
-        amounts: Iterator[Amount | Cost] = repeat(1) if costs is None else iter(costs)
+        amounts: Iterator[Amount | Cost] = repeat(Cost.of("weight", 1)) if costs is None else iter(costs)
         names: Iterator[QueryId | None] = repeat(None) if ids is None else iter(ids)
         for query in queries:
             if query.domain is not domain and query.domain != domain:

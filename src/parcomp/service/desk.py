@@ -6,19 +6,23 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import parcomp.noise
 from parcomp.custodian import Access, Answer, Ask, Custodian, Settings, ask_together
 from parcomp.errors import LedgerError, ParcompError
-from parcomp.ledger import AccessKey, find_key
+from parcomp.ledger import AccessKey, Role, find_key
 from parcomp.noise import Mechanism
 from parcomp.service.gathering import Gathering
 from parcomp.service.pool import Pool
+from parcomp.service.problems import Problem
+from parcomp.service.tenure import Tenure
 from parcomp.service.watch import logger
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "Viewer"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,37 +33,48 @@ _KEYS_SECONDS = 0.4
 _REOPEN_SECONDS = 2.0
 """How often a custodian that does not work is opened again, at most."""
 
-_VIEW_THREADS = 1
-_VIEWS_WAITING = 32
+_READY_SECONDS = 3.0
+"""How long whoever asks whether the service is ready waits at most."""
+
+_VIEWS_WAITING = 8
+_LOOK_THREADS = 2
+_LOOKS_WAITING = 64
+
+Viewer = ContextVar[Role | None]("viewer", default=None)
+"""Whose key the request came with that is being worked on."""
 
 
 class Desk:
     """The custodian of a settings file, for the requests of one process."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, custodian: Custodian | None = None) -> None:
+        """``custodian`` is one that was opened already."""
         self.path = Path(path)
-        self._custodian = Custodian.open(self.path)
-        self.settings: Settings = self._custodian.settings
+        self._tenure = Tenure(custodian or Custodian.open(self.path))
+        self.settings: Settings = self._tenure.custodian.settings
         self._access = Access(self.settings)
         serving = self.settings.serving
         self.asking = Pool("asking", serving.threads, serving.waiting)
         self.gathering = Gathering(self._ask_together, max(serving.threads // 2, 1), max(serving.waiting, 1))
-        # Graphs and maps take longer than answers and are for the eye: they have a thread of their own.
-        self.viewing = Pool("viewing", _VIEW_THREADS, _VIEWS_WAITING)
+        # Graphs and maps of all charges take longer than answers and are for the eye: they have a thread of their own,
+        # what analysts look at others, and neither keeps the service from saying that it is ready.
+        self.viewing = Pool("viewing", 1, _VIEWS_WAITING)
+        self.looking = Pool("looking", _LOOK_THREADS, _LOOKS_WAITING)
+        self._probing = Pool("probing", 1, 1)
+        self._opening = Pool("opening", 1, 1)
         self._looking_up = Pool("keys", 1, 1)
+        self._probe: asyncio.Task[None] | None = None
         self._keys: list[AccessKey] = []
         self._keys_at = float("-inf")
         self._refreshing = asyncio.Lock()
         self._reopened_at = float("-inf")
-        self._former: list[Custodian] = []
         self._warm_up()
 
     def close(self) -> None:
         """Finish what has begun, and let go of the ledger and the table."""
-        for pool in (self.asking, self.viewing, self._looking_up):
+        for pool in (self.asking, self.viewing, self.looking, self._probing, self._opening, self._looking_up):
             pool.close()
-        for custodian in (*self._former, self._custodian):
-            custodian.close()
+        self._tenure.close()
         self._access.close()
 
     async def find(self, key: str) -> AccessKey | None:
@@ -72,6 +87,19 @@ class Desk:
                     self._keys_at = began
         return find_key(self._keys, key)
 
+    async def ready(self) -> None:
+        """Raise unless requests can be answered; it is looked at once for all who ask at the same time."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.create_task(self._run(self._probing, Custodian.ready))
+            # Whoever waited may be gone, and then nobody else asks for the exception.
+            self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                await asyncio.shield(self._probe)
+        except TimeoutError:
+            detail = f"the ledger or the table did not answer within {_READY_SECONDS:g} s"
+            raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"}) from None
+
     async def _ask_together(self, asks: Sequence[Ask]) -> Sequence[Answer | ParcompError]:
         return await self.ask(ask_together, asks)
 
@@ -79,36 +107,41 @@ class Desk:
         """Call a function of the custodian in a thread."""
         return await self._run(self.asking, call, *args, **named)
 
+    async def look(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """The same for what only looks, and is quick."""
+        return await self._run(self.looking, call, *args, **named)
+
     async def view(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
-        """The same for what only looks, and may take longer."""
-        return await self._run(self.viewing, call, *args, **named)
+        """The same for what only looks, and takes longer for a custodian, who sees all charges."""
+        pool = self.looking if Viewer.get() == Role.ANALYST else self.viewing
+        return await self._run(pool, call, *args, **named)
 
     def _warm_up(self) -> None:
         """Open and load what the first request would wait for; what is wrong with it is for that request to say."""
         parcomp.noise.add_noise(Mechanism("discrete-laplace", 1.0), [0])
         with suppress(ParcompError):
-            self._custodian.ready()
+            self._tenure.custodian.ready()
+            self._tenure.custodian.balance()
 
     async def _run(
         self, pool: Pool, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
         try:
-            return await pool.run(call, self._custodian, *args, **named)
+            return await pool.run(partial(self._tenure.call, call, *args, **named))
         except LedgerError as error:
             logger.warning("ledger", reason=str(error))
-            await self._reopen(pool)
+            await self._reopen()
             raise
 
-    async def _reopen(self, pool: Pool) -> None:
+    async def _reopen(self) -> None:
         """Open the custodian again: the table may have been loaded anew, or a database restarted."""
         if time.monotonic() - self._reopened_at < _REOPEN_SECONDS:
             return
         self._reopened_at = time.monotonic()
         try:
-            fresh = await pool.run(Custodian.open, self.path)
+            fresh = await self._opening.run(Custodian.open, self.path)
         except ParcompError as error:
             logger.error("reopening failed", reason=str(error))
             return
-        # Others may still work with the former one; it is closed at the end.
-        self._former.append(self._custodian)
-        self._custodian, self.settings = fresh, fresh.settings
+        self.settings = fresh.settings
+        await self._opening.run(self._tenure.hand_over, fresh)

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from parcomp.ledger import AccessKey, Role
-from parcomp.service.desk import Desk
+from parcomp.service.desk import Desk, Viewer
 from parcomp.service.problems import Problem, problem_of, problem_response
 from parcomp.service.session import presented_key
 
@@ -122,6 +122,7 @@ class LookingRoute(APIRoute):
             raise limits.wrong_key(request.client.host if request.client else "")
         request.state.holder = holder
         request.state.name = holder.name
+        Viewer.set(holder.role)
         limits.check_rate(holder)
         self.admit(desk, holder)
         known = {parameter.alias for parameter in self.dependant.query_params}

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from parcomp.custodian import Custodian, budget_map, charge_graph
+from parcomp.custodian import Custodian
 from parcomp.custodian.budget_map import MOST_BANDS
 from parcomp.ledger import AccessKey, Role
 from parcomp.service.bodies import BudgetBody, DomainBody, GraphBody, LedgerBody, MapBody
@@ -36,7 +36,7 @@ async def domain(request: Request) -> Response:
 async def budget(request: Request) -> Response:
     """What was spent of the budget; an analyst sees the own share beside it, a custodian all."""
     holder = holder_of(request)
-    return JSONResponse(await desk_of(request).view(_budget, holder))
+    return JSONResponse(await desk_of(request).look(_budget, holder))
 
 
 @router.get("/ledger", response_model=None, responses={200: {"model": LedgerBody}, **problems(400, 401, 429, 503)})
@@ -93,13 +93,9 @@ def _ledger(custodian: Custodian, holder: AccessKey, after: int, limit: int) -> 
 
 
 def _graph(custodian: Custodian, holder: AccessKey, limit: int) -> dict[str, Any]:
-    seen = [
-        (charge, expense)
-        for charge, expense in custodian.spending()
-        if holder.role == Role.CUSTODIAN or charge.analyst == holder.name
-    ]
-    return charge_graph(custodian.settings, seen, limit).as_json(custodian.settings)
+    seen = custodian.overlook.graph(limit, None if holder.role == Role.CUSTODIAN else holder.name)
+    return seen.as_json(custodian.settings)
 
 
 def _map(custodian: Custodian, x: str, y: str, bands: int) -> dict[str, Any]:
-    return budget_map(custodian.settings, custodian.spending(), x, y, bands).as_json(custodian.settings)
+    return custodian.overlook.map(x, y, bands).as_json(custodian.settings)

@@ -3,7 +3,8 @@
 A decision can take a solver's time and a count a pass over the table.  Neither ever runs on the event loop, so that
 probes, sign-ins and refusals stay quick; and what comes when the queue is full is told to come again, at once.
 
-Work that has begun is finished, whether or not somebody still waits for it: a charge may stand already.
+Work that has begun is finished, whether or not somebody still waits for it: a charge may stand already.  What nobody
+waits for any more before it has begun is left out.
 """
 
 from __future__ import annotations
@@ -38,16 +39,15 @@ class Pool:
                 503, "busy", "more is asked than can be worked on; try again shortly", headers={"Retry-After": "1"}
             )
         self.pending += 1
-        future = asyncio.get_running_loop().run_in_executor(self._executor, partial(call, *args, **named))
-        future.add_done_callback(self._ended)
-        return await asyncio.shield(future)
+        loop = asyncio.get_running_loop()
+        future = self._executor.submit(partial(call, *args, **named))
+        # When the thread is done, not when whoever waits for it goes: until then it is taken.
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._ended))
+        return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Wait for what has begun; nothing that only waits is begun any more."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _ended(self, future: asyncio.Future[T]) -> None:
+    def _ended(self) -> None:
         self.pending -= 1
-        # Whoever waited may be gone, and then nobody else asks for the exception.
-        if not future.cancelled():
-            future.exception()

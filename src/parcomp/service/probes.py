@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from parcomp.custodian import Custodian
 from parcomp.service.bodies import StateBody
 from parcomp.service.guard import desk_of
 from parcomp.service.openapi import problems
@@ -18,17 +17,19 @@ __all__ = ["router"]
 router = APIRouter(tags=["probes"])
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", response_model=None, responses={200: {"model": StateBody}})
 async def healthz() -> Response:
     """Whether the process serves requests."""
     return JSONResponse({"status": "ok"})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=None, responses={200: {"model": StateBody}, **problems(503)})
 async def readyz(request: Request) -> Response:
     """Whether the ledger can be read, so that requests can be answered."""
     try:
-        await desk_of(request).view(Custodian.ready)
+        await desk_of(request).ready()
     except Exception as error:  # whatever it is, the service is not ready
         return problem_response(problem_of(error))
     return JSONResponse({"status": "ready"})

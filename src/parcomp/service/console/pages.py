@@ -29,6 +29,7 @@ _KINDS: Final = {
 }
 
 
+@router.head("/")
 @router.get("/")
 async def page() -> Response:
     """The console."""

@@ -90,6 +90,7 @@ def _who(settings: Settings, holder: AccessKey) -> dict[str, Any]:
         "neighbours": str(settings.neighbours),
         "rows_per_person": settings.rows_per_person,
         "bounded": bool(settings.person),
-        "analysts": list(settings.quotas),
+        # Who else asks is not for an analyst to know.
+        "analysts": [name for name in settings.quotas if holder.role == Role.CUSTODIAN or name == holder.name],
         "software": parcomp.__version__,
     }

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from parcomp.errors import ParcompError
 from parcomp.model import Attribute, Binned, Categorical, Dated, Domain, Integer, read_predicate
 from parcomp.sql import parse_statement
 
 __all__ = ["keys_of", "sql_of"]
+
+_K = TypeVar("_K")
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FUNCTIONS = {"sum": "SUM", "average": "AVG", "variance": "VARIANCE", "deviation": "STDDEV"}
@@ -27,6 +29,40 @@ null or order select sum table then time timestamp true user values when where
 _WORDS = frozenset(_RESERVED.split())
 
 
+_MOST_KEPT = 1 << 17
+"""Statements and predicates whose words are kept, for each domain."""
+
+_MOST_DOMAINS = 4
+
+
+class _Written:
+    """What was written over one domain: few predicates make up many statements, and who filters reads all of them."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.statements: dict[str, str] = {}
+        self.predicates: dict[tuple[str, str], str] = {}
+
+
+_recent: list[_Written] = []
+
+
+def _written_of(domain: Domain) -> _Written:
+    for one in _recent:
+        if one.domain is domain:
+            return one
+    found = _Written(domain)
+    _recent.append(found)
+    del _recent[:-_MOST_DOMAINS]
+    return found
+
+
+def _keep(words: dict[_K, str], key: _K, text: str) -> None:
+    if len(words) >= _MOST_KEPT:
+        words.clear()
+    words[key] = text
+
+
 def sql_of(domain: Domain, text: str) -> str:
     """The SQL of a statement's canonical text.
 
@@ -35,12 +71,17 @@ def sql_of(domain: Domain, text: str) -> str:
     >>> sql_of(people, '{"groups":["sex"],"kind":"count","where":[{"age":{"from":65,"to":119}}]}')
     'SELECT sex, COUNT(*) FROM people WHERE age >= 65 GROUP BY sex'
     """
-    document = json.loads(text)
-    keys = keys_of(domain, document)
-    items = [_item(one) for one in document.get("items", [document])]
-    sql = f"SELECT {', '.join([*keys, *items])} FROM {_name(domain.name)}"
-    where = _where(domain, document.get("where", [{}]))
-    return sql + (f" WHERE {where}" if where else "") + (f" GROUP BY {', '.join(keys)}" if keys else "")
+    written = _written_of(domain).statements
+    sql = written.get(text)
+    if sql is None:
+        document = json.loads(text)
+        keys = keys_of(domain, document)
+        items = [_item(one) for one in document.get("items", [document])]
+        sql = f"SELECT {', '.join([*keys, *items])} FROM {_name(domain.name)}"
+        where = _where(domain, document.get("where", [{}]))
+        sql += (f" WHERE {where}" if where else "") + (f" GROUP BY {', '.join(keys)}" if keys else "")
+        _keep(written, text, sql)
+    return sql
 
 
 def keys_of(domain: Domain, document: Mapping[str, Any]) -> list[str]:
@@ -130,6 +171,15 @@ def _is_or(written: str) -> bool:
 
 
 def _predicate(domain: Domain, name: str, accepted: Any) -> str:
+    words, key = _written_of(domain).predicates, (name, repr(accepted))
+    text = words.get(key)
+    if text is None:
+        text = _predicate_text(domain, name, accepted)
+        _keep(words, key, text)
+    return text
+
+
+def _predicate_text(domain: Domain, name: str, accepted: Any) -> str:
     attribute, column = domain.attributes[name], _name(name)
     runs = list(read_predicate(attribute, accepted).runs())
     null = attribute.null

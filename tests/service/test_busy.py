@@ -1,0 +1,134 @@
+"""A service that has more to do than it can: who looks at all charges keeps nobody from asking, nor from its probes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from parcomp.custodian import Custodian
+from parcomp.service import looking
+from parcomp.service.pool import Pool
+from parcomp.service.problems import Problem
+from parcomp.service.tenure import Tenure
+from tests.service.served import WOMEN, people
+
+MAP = "/v1/budget/map?x=sex&y=age"
+
+
+@pytest.fixture
+def held_up(monkeypatch):
+    """Maps wait until they are let go."""
+    let_go, map_of = threading.Event(), looking._map
+
+    def waiting(*arguments):
+        let_go.wait(60)
+        return map_of(*arguments)
+
+    monkeypatch.setattr(looking, "_map", waiting)
+    yield let_go
+    let_go.set()
+
+
+def test_views_that_take_long_keep_nobody_waiting_but_who_views(tmp_path, held_up):
+    with people(tmp_path / "busy") as served, ThreadPoolExecutor(12) as clients:
+        views = [clients.submit(served.get, MAP, "boss") for _ in range(12)]
+        deadline = time.monotonic() + 30
+        while sum(one.done() for one in views) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        began = time.monotonic()
+        for method, path, who in (
+            ("GET", "/readyz", None),
+            ("GET", "/v1/budget", "anna"),
+            ("GET", "/v1/budget", "boss"),
+            ("GET", "/v1/graph", "anna"),
+            ("GET", "/v1/ledger", "anna"),
+        ):
+            assert served.call(method, path, who).status_code == 200
+        assert served.ask(WOMEN).status_code == 200
+        assert time.monotonic() - began < 20, "it waited for the views"
+        refused = [one.result() for one in views if one.done()]
+        assert {one.status_code for one in refused} == {503}
+        assert all(one.headers["retry-after"] and one.json()["type"].endswith("busy") for one in refused)
+        held_up.set()
+        assert [one.result().status_code for one in views].count(200) == 9
+
+
+def test_who_asks_whether_it_is_ready_is_told_in_time(tmp_path, monkeypatch):
+    with people(tmp_path / "hung") as served:
+        let_go, ready = threading.Event(), Custodian.ready
+        monkeypatch.setattr(Custodian, "ready", lambda _: let_go.wait(60))
+        monkeypatch.setattr("parcomp.service.desk._READY_SECONDS", 0.3)
+        began = time.monotonic()
+        responses = [served.get("/readyz", None) for _ in range(4)]
+        assert time.monotonic() - began < 20
+        assert {one.status_code for one in responses} == {503}
+        assert all(one.headers["retry-after"] for one in responses)
+        let_go.set()
+        monkeypatch.setattr(Custodian, "ready", ready)
+        monkeypatch.setattr("parcomp.service.desk._READY_SECONDS", 30)
+        assert served.get("/readyz", None).status_code == 200
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun():
+    begun, let_go = [], threading.Event()
+
+    async def work():
+        pool = Pool("tried", 1, 1)
+        first = asyncio.create_task(pool.run(let_go.wait, 30))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(pool.run(begun.append, 2))
+        await asyncio.sleep(0)
+        with pytest.raises(Problem) as full:
+            await pool.run(begun.append, 3)
+        assert full.value.status == 503
+        second.cancel()
+        first.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+        # The thread of the first one still works, so its place is taken.
+        assert pool.pending == 1
+        let_go.set()
+        while pool.pending:
+            await asyncio.sleep(0.01)
+        await pool.run(begun.append, 4)
+        pool.close()
+
+    asyncio.run(work())
+    assert begun == [4]
+
+
+class Closable:
+    """Stands for a custodian."""
+
+    closed = False
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_former_custodian_is_closed_by_who_leaves_it_last():
+    first, second, third = Closable(), Closable(), Closable()
+    tenure, let_go, begun = Tenure(first), threading.Event(), threading.Event()
+
+    def work(custodian):
+        begun.set()
+        let_go.wait(30)
+        return custodian, custodian.closed
+
+    with ThreadPoolExecutor(1) as threads:
+        working = threads.submit(tenure.call, work)
+        begun.wait(30)
+        tenure.hand_over(second)
+        assert not first.closed
+        assert tenure.call(lambda custodian: custodian) is second
+        assert not second.closed
+        let_go.set()
+        assert working.result() == (first, False)
+    assert first.closed
+    tenure.hand_over(third)
+    assert second.closed
+    assert not third.closed
