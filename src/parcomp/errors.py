@@ -163,13 +163,21 @@ class FileError(ParcompError, ValueError):
 
 
 class SqlError(ParcompError, ValueError):
-    """A statement is not in the dialect that is answered; the message names line and column of what is not."""
+    """A statement is not in the dialect that is answered; the message names line and column of what is not.
 
-    def __init__(self, message: str, *, line: int, column: int) -> None:
+    ``position`` says which statement of a batch it is, counted from 1; None where there is only one.
+    """
+
+    def __init__(self, message: str, *, line: int, column: int, place: str = "", position: int | None = None) -> None:
         self.message = one_line(message)
         self.line = line
         self.column = column
-        super().__init__(f"line {line}, column {column}: {self.message}")
+        self.position = position
+        super().__init__(f"{f'{one_line(place)}, ' if place else ''}line {line}, column {column}: {self.message}")
+
+    def within(self, place: str, position: int) -> SqlError:
+        """The same error, with the place of the statement before its message."""
+        return SqlError(self.message, line=self.line, column=self.column, place=place, position=position)
 
 
 def shown(value: object) -> str:

@@ -147,6 +147,28 @@ def test_replay_and_conflict(served: Served):
     assert len(served.charges()) == 3
 
 
+def test_a_batch_of_one_is_another_request_than_its_statement(served: Served):
+    batch = {"statements": [{"sql": WOMEN, "epsilon": "0.1"}]}
+    assert served.ask(WOMEN, key="k1").status_code == 200
+    check_problem(served.call("POST", "/v1/batches", headers={"Idempotency-Key": "k1"}, json=batch), 409, "conflict")
+    assert served.call("POST", "/v1/batches", headers={"Idempotency-Key": "k2"}, json=batch).status_code == 200
+    check_problem(served.ask(WOMEN, key="k2"), 409, "conflict")
+
+
+def test_bad_sql_in_a_batch_says_which_statement(shared: Served):
+    statements = [{"sql": sql, "epsilon": "0.1"} for sql in (WOMEN, MEN, "SELECT COUNT(*) FROM people WHERE x = 1")]
+    body = check_problem(shared.call("POST", "/v1/batches", json={"statements": statements}), 400, "sql")
+    assert (body["statement"], body["line"], body["column"]) == (3, 1, 35)
+    assert body["detail"].startswith("statement 3 of 3, line 1, column 35: ")
+    assert "statement" not in check_problem(shared.ask("SELECT"), 400, "sql")
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz"])
+def test_head_is_answered_where_watchers_ask(shared: Served, path):
+    asked = shared.call("HEAD", path, None)
+    assert (asked.status_code, asked.content) == (200, b"")
+
+
 @pytest.mark.parametrize("key", ["x" * 201, "a b"])
 def test_an_odd_idempotency_key_is_a_bad_request(shared: Served, key):
     check_problem(shared.ask(WOMEN, key=key), 400, "")

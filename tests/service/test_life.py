@@ -55,6 +55,10 @@ def test_it_does_not_start_without_a_ledger_or_settings(tmp_path):
         "answer_delay = 1",
         "threads = 0",
         "color = 1",
+        'proxies = "10.0.0.5"',
+        'proxies = ["*"]',
+        'proxies = ["0.0.0.0/0"]',
+        'proxies = ["proxy.example.org"]',
         'deadline = "0.1"\nanswer_delay = "1"',
     ):
         wrong = path.with_name("wrong.toml")

@@ -90,6 +90,11 @@ def test_without_declared_analysts_every_analyst_asks_and_no_custodian(tmp_path)
         assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (403, "role")
 
 
+def test_an_analyst_is_not_told_who_else_asks(shared: Served):
+    assert shared.get("/console/session", "anna").json()["analysts"] == ["anna"]
+    assert shared.get("/console/session", "boss").json()["analysts"] == ["anna", "ben"]
+
+
 def test_a_revoked_key_stops_within_a_second(served: Served):
     assert served.get("/v1/domain").status_code == 200
     with Access(Settings.load(served.path)) as access:

@@ -7,14 +7,15 @@ and those of before are revoked.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from parcomp.cli.demo_session import write_census
 from parcomp.custodian import Access, Custodian, Settings
-from parcomp.errors import MissingLedgerError
+from parcomp.errors import MissingLedgerError, ParcompError, SettingsError
 from parcomp.ledger import Role
-from parcomp.service import serve
+from parcomp.service.process import listen, serve
 
 __all__ = ["main"]
 
@@ -28,9 +29,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args(argv)
-    settings = arguments.out / "custodian.toml"
+    try:
+        _serve(arguments.out / "custodian.toml", arguments.port, arguments.workers)
+    except ParcompError as error:
+        hint = "; or: make serve PORT=8001" if isinstance(error, SettingsError) else ""
+        print(f"parcomp: {error}{hint}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _serve(settings: Path, port: int, workers: int) -> None:
+    # Before anything is made or revoked: the server that may be there goes on with its keys.
+    listening = listen(port=port)
     if not _is_made(settings):
-        Custodian.create(write_census(arguments.out)).close()
+        Custodian.create(write_census(settings.parent)).close()
     with Access(Settings.load(settings)) as access:
         made = {name: access.add(name, role) for name, role in _KEYS.items()}
         for name in _KEYS:
@@ -44,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\nOr ask from a shell:\n  export PARCOMP_KEY={made['anna'].key}")
         print(f'  .venv/bin/parcomp ask --server {address} "{sql}" --epsilon 0.1\n\nCtrl-C ends it.', flush=True)
 
-    serve(settings, port=arguments.port, workers=arguments.workers, announce=announce)
+    serve(settings, workers=workers, announce=announce, listening=listening)
 
 
 def _is_made(settings: Path) -> bool:

@@ -138,7 +138,15 @@ def _error(status: int, problem: Mapping[str, Any]) -> Exception:
         return RefusedError(detail, cost=problem.get("cost", 0), remaining=problem["remaining"])
     if kind == "sql" and "line" in problem:
         line, column = int(problem["line"]), int(problem["column"])
-        return SqlError(detail.removeprefix(f"line {line}, column {column}: "), line=line, column=column)
+        place, stated, message = detail.partition(f"line {line}, column {column}: ")
+        position = problem.get("statement")
+        return SqlError(
+            message if stated else detail,
+            line=line,
+            column=column,
+            place=place.removesuffix(", ") if stated else "",
+            position=position if isinstance(position, int) else None,
+        )
     if status == 409:
         return IdempotencyError(detail)
     return ServiceError(detail or f"the server answered with status {status}", status=status, kind=kind)

@@ -85,7 +85,10 @@ _LOADED = (
 _UNMARKED = (
     "there is no mark {} for this ledger, so nothing here can tell whether it was rolled back; it is marked from now on"
 )
-
+_WITHOUT_HEAD = (
+    "the ledger does not hold the noted head {}: it was rolled back, or is another one. Put the copy with the latest "
+    "charges in its place; what was charged since is spent, whatever an older copy says"
+)
 
 _Paid: TypeAlias = list[tuple[Charge | None, bool]]
 """What pays for each statement, None if there is nothing to pay, and whether it was charged for this request."""
@@ -203,9 +206,19 @@ class Custodian:
             raise
 
     @classmethod
-    def open(cls, path: str | Path) -> Custodian:
-        """The custodian of a settings file, whose ledger was created before."""
-        return cls(Settings.load(path))
+    def open(cls, path: str | Path, *, head: str | None = None) -> Custodian:
+        """The custodian of a settings file, whose ledger was created before.
+
+        ``head`` is the digest of the ledger's last charge as it was noted elsewhere at some time: a ledger that does
+        not hold it was rolled back, and is refused, whatever the mark says.
+        """
+        settings = Settings.load(path)
+        if head is not None:
+            mark = None if settings.mark is None else MarkFile(settings.mark)
+            with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as ledger:
+                if not ledger.holds(head):
+                    raise LedgerError(_WITHOUT_HEAD.format(shown(head)))
+        return cls(settings)
 
     @classmethod
     def create(
@@ -313,7 +326,9 @@ class Custodian:
         With ``dummy`` it is a rehearsal: the request is checked, and answered from 1,000 random rows of the domain with
         the noise that it would get, free and without a look at the data or at what is left of the budget.
         """
-        return self.ask_batch([sql], analyst=analyst, key=key, dummy=dummy, **cost)[0]
+        with self._in_use():
+            asked = read_request(self.settings, analyst, [sql], single=True, **cost)
+            return self._answers_or_rehearsal(asked, key, dummy)[0]
 
     def ask_batch(
         self,
@@ -332,12 +347,15 @@ class Custodian:
         """
         with self._in_use():
             asked = read_request(self.settings, analyst, statements, budget=budget, **costs)
-            answers = self._rehearsal.answers(asked) if dummy else self._answers(asked, key)
+            answers = self._answers_or_rehearsal(asked, key, dummy)
         texts = [
             written if isinstance(written, str) else selection.statement.text
             for written, selection in zip(statements, asked.selections, strict=True)
         ]
         return Batch(tuple(answers), tuple(texts))
+
+    def _answers_or_rehearsal(self, asked: Asked, key: str | None, dummy: bool) -> Sequence[Answer]:
+        return self._rehearsal.answers(asked) if dummy else self._answers(asked, key)
 
     def _answers(self, asked: Asked, key: str | None) -> list[Answer]:
         self._appended = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
@@ -17,7 +17,7 @@ from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.sharing import share_out
-from parcomp.errors import CostError, WorkloadError, shown
+from parcomp.errors import CostError, SqlError, WorkloadError, shown
 from parcomp.ledger import Entry, utc_now
 from parcomp.model import Selection, Statement
 
@@ -85,8 +85,12 @@ def read_request(
     rho: Amounts = None,
     mu: Amounts = None,
     budget: Amount | None = None,
+    single: bool = False,
 ) -> Asked:
-    """The request, if it can be asked of this dataset: with costs, or with a budget for all that is shared out."""
+    """The request, if it can be asked of this dataset: with costs, or with a budget for all that is shared out.
+
+    ``single`` says that it is one statement by itself, which is another request than a batch of one.
+    """
     settings.check_analyst(analyst)
     if not isinstance(statements, Sequence) or isinstance(statements, (str, bytes)):
         raise WorkloadError(
@@ -94,7 +98,7 @@ def read_request(
         )
     if not statements:
         raise WorkloadError("a batch holds at least one statement")
-    selections = tuple(_selection(settings, one) for one in statements)
+    selections = tuple(_selections(settings, statements))
     parsed = [one.statement for one in selections]
     costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     if budget is None:
@@ -107,8 +111,22 @@ def read_request(
         priced = ["budget", settings.measure.budget_down(budget)]
         releases = share_out(settings, parsed, budget)
     shown_so = [repr(one) for one in selections if one != Selection.of(one.statement)]
-    body = json.dumps([[one.text for one in parsed], priced, *([shown_so] if shown_so else [])], ensure_ascii=False)
+    written = [[one.text for one in parsed], priced, *([shown_so] if shown_so else [])]
+    if len(parsed) == 1 and not single:
+        written.append("batch")
+    body = json.dumps(written, ensure_ascii=False)
     return Asked(analyst, selections, tuple(releases), hashlib.sha256(body.encode()).hexdigest())
+
+
+def _selections(settings: Settings, statements: Sequence[Question]) -> Iterator[Selection]:
+    """What is asked; what is wrong with one of several says which one it is."""
+    for number, one in enumerate(statements, 1):
+        try:
+            yield _selection(settings, one)
+        except SqlError as error:
+            if len(statements) == 1:
+                raise
+            raise error.within(f"statement {number:,} of {len(statements):,}", number) from None
 
 
 def _selection(settings: Settings, asked: Question) -> Selection:

@@ -9,12 +9,15 @@
     waiting = 256                   # requests that may wait for that, in each worker
     body_bytes = 1048576            # the largest body of a request
     rate = 200                      # requests a second with one key, in each worker
+    proxies = ["10.0.0.5"]          # addresses of proxies whose X-Forwarded-For and -Proto are believed
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from ipaddress import ip_network
 from typing import Final
 
 from parcomp.errors import SettingsError, shown
@@ -38,6 +41,7 @@ class Serving:
     waiting: int = 256
     body_bytes: int = 1 << 20
     rate: int = 200
+    proxies: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         _seconds("answer_delay", self.answer_delay, least=0.0)
@@ -48,6 +52,7 @@ class Serving:
         _whole("waiting", self.waiting, 0, 100_000)
         _whole("body_bytes", self.body_bytes, 1_000, 1 << 30)
         _whole("rate", self.rate, 1, 1_000_000)
+        object.__setattr__(self, "proxies", _addresses("proxies", self.proxies))
 
     @property
     def delay_seconds(self) -> float:
@@ -61,6 +66,22 @@ class Serving:
 
 
 SERVING_KEYS: Final = tuple(Serving.__dataclass_fields__)
+
+
+def _addresses(name: str, written: object) -> tuple[str, ...]:
+    """Addresses and networks; one of all addresses would let anybody say where a request comes from."""
+    if not isinstance(written, Sequence) or isinstance(written, str):
+        raise SettingsError(f'{name} is a list of addresses such as ["10.0.0.5"], not {shown(written)}')
+    for one in written:
+        try:
+            trusted = isinstance(one, str) and ip_network(one).prefixlen > 0
+        except ValueError:
+            trusted = False
+        if not trusted:
+            raise SettingsError(
+                f'{name} holds IP addresses such as "10.0.0.5", or networks such as "10.0.0.0/24", not {shown(one)}'
+            )
+    return tuple(written)
 
 
 def _seconds(name: str, written: object, least: float) -> None:

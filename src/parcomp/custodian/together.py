@@ -51,7 +51,7 @@ def _answered(custodian: Custodian, asks: Sequence[Ask]) -> list[Outcome]:
     asked: dict[int, Asked] = {}
     for place, ask in enumerate(asks):
         try:
-            asked[place] = read_request(custodian.settings, ask.analyst, [ask.sql], **ask.costs)
+            asked[place] = read_request(custodian.settings, ask.analyst, [ask.sql], single=True, **ask.costs)
         except ParcompError as error:
             outcomes[place] = error
     if asked:

@@ -78,6 +78,10 @@ class Records(ABC):
         rows = self._select("digest", "charge", "AND number = ?", number)
         return str(rows[0][0]) if rows else None
 
+    def holds(self, digest: str) -> bool:
+        """Whether the chain holds an entry with this digest, or begins with it."""
+        return digest == self.binding.digest or bool(self._select("1", "charge", "AND digest = ?", digest))
+
     def last_load(self) -> tuple[int, Load] | None:
         """The number of the last load, and what it says; None if the table was never loaded since the ledger is."""
         rows = self._select(_CHARGE, "charge", "AND units = 0 ORDER BY number DESC LIMIT 1")

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import parcomp
+from parcomp.custodian import Custodian
 from parcomp.service import asking, looking, probes
 from parcomp.service.console import pages, recalling, signing, tending
 from parcomp.service.desk import Desk
@@ -27,12 +28,15 @@ from parcomp.service.watch import Metrics
 __all__ = ["create_app"]
 
 
-def create_app(path: str | Path) -> FastAPI:
-    """The service of the custodian whose settings file is given; its ledger must be there."""
+def create_app(path: str | Path, custodian: Custodian | None = None) -> FastAPI:
+    """The service of the custodian whose settings file is given; its ledger must be there.
+
+    ``custodian`` is the one of this file, if it was opened already; the service closes it at its end.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk = await anyio.to_thread.run_sync(Desk, path)
+        desk = await anyio.to_thread.run_sync(Desk, path, custodian)
         app.state.desk, app.state.limits = desk, Limits(desk.settings.serving.rate)
         try:
             yield

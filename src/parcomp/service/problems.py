@@ -93,7 +93,8 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, RefusedError):
         return Problem(403, "refused", str(error), remaining=error.remaining, cost=error.cost)
     if isinstance(error, SqlError):
-        return Problem(400, "sql", str(error), line=error.line, column=error.column)
+        which: dict[str, Any] = {} if error.position is None else {"statement": error.position}
+        return Problem(400, "sql", str(error), line=error.line, column=error.column, **which)
     if isinstance(error, IdempotencyError):
         return Problem(409, "conflict", str(error))
     if isinstance(error, (LedgerError, DataError)):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from parcomp.custodian import Access, Settings
-from parcomp.errors import SettingsError
+from parcomp.custodian import Custodian, Settings
+from parcomp.errors import ServiceError, SettingsError
 from parcomp.service.app import create_app
 from parcomp.service.watch import configure_logs
 
-__all__ = ["SERVER_OPTIONS", "serve", "worker_app"]
+__all__ = ["SERVER_OPTIONS", "listen", "serve", "worker_app"]
 
 SERVER_OPTIONS: Final[dict[str, Any]] = {
     # Its lines hold paths as they were sent; requests are logged by :mod:`parcomp.service.edge`.
@@ -32,6 +35,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 
 _SETTINGS = "PARCOMP_SERVED_SETTINGS"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_NOT_STARTED = "the server did not start; the lines before this one say why"
 
 
 def worker_app() -> FastAPI:
@@ -40,43 +44,86 @@ def worker_app() -> FastAPI:
     return create_app(os.environ[_SETTINGS])
 
 
+def listen(host: str = "127.0.0.1", port: int = 8000) -> socket.socket:
+    """A socket that listens; :class:`~parcomp.errors.SettingsError` if the port is taken.
+
+    It is taken before anything else is done, so that a second server changes nothing of what the first one relies on.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        taken = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen on {host} port {port} ({error.strerror or error}); stop the server that is there, or "
+            "choose another --port"
+        ) from None
+    taken.set_inheritable(True)
+    return taken
+
+
 def serve(
     path: str | Path,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
+    head: str | None = None,
     announce: Callable[[str], None] = print,
+    listening: socket.socket | None = None,
 ) -> None:
-    """Serve until the process is told to stop; ``announce`` is told the address once it is taken.
+    """Serve until the process is told to stop; ``announce`` is told the address once all is ready to be served.
 
-    On SIGTERM or SIGINT no further connection is taken, and what was asked is answered first.
+    ``head`` is a digest of the ledger's last charge as it was noted elsewhere, which the ledger must still hold.
+    ``listening`` is a socket that was made before, in place of ``host`` and ``port``.  On SIGTERM or SIGINT no further
+    connection is taken, and what was asked is answered first.
     """
     settings = Settings.load(path)
-    # What is wrong with the ledger is better said here than by every worker.
-    Access(settings).close()
-    os.environ[_SETTINGS] = str(Path(path).resolve())
-    config = uvicorn.Config(
-        "parcomp.service.process:worker_app",
-        factory=True,
-        host=host,
-        port=port,
+    with closing(listening or listen(host, port)) as taken:
+        # What is wrong with the ledger, its mark or the table is said here, once, and not by every worker.
+        custodian = Custodian.open(path, head=head)
+        try:
+            custodian.ready()
+        except BaseException:
+            custodian.close()
+            raise
+        os.environ[_SETTINGS] = str(Path(path).resolve())
+        configure_logs()
+        shown_host, shown_port = taken.getsockname()[:2]
+        announce(f"http://{f'[{shown_host}]' if ':' in shown_host else shown_host}:{shown_port}")
+        if workers == 1:
+            _serve_alone(_config(create_app(path, custodian), settings, workers), taken)
+        else:
+            custodian.close()
+            _serve_together(_config("parcomp.service.process:worker_app", settings, workers), taken)
+
+
+def _config(app: FastAPI | str, settings: Settings, workers: int) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
         workers=workers,
         **SERVER_OPTIONS,
+        # Whose word is taken for where a request comes from, and whether it came by TLS.
+        forwarded_allow_ips=["127.0.0.1", *settings.serving.proxies],
         timeout_graceful_shutdown=int(settings.serving.deadline_seconds) + 5,
         timeout_worker_healthcheck=30,
     )
-    configure_logs()
+
+
+def _serve_alone(config: uvicorn.Config, taken: socket.socket) -> None:
+    server = uvicorn.Server(config)
     try:
-        socket = config.bind_socket()
+        server.run(sockets=[taken])
     except SystemExit:
-        raise SettingsError(f"cannot listen on {host} port {port}; is another server there? Choose --port") from None
-    shown_port = socket.getsockname()[1]
-    shown_host = f"[{host}]" if ":" in host else host
-    announce(f"http://{shown_host}:{shown_port}")
-    if workers == 1:
-        uvicorn.Server(config).run(sockets=[socket])
-        return
+        if not server.started:
+            raise ServiceError(_NOT_STARTED, status=0) from None
+        raise
+
+
+def _serve_together(config: uvicorn.Config, taken: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="parcomp-metrics-") as directory:
         os.environ[_METRICS] = directory
-        Multiprocess(config, [socket]).run()
+        workers = Multiprocess(config, [taken])
+        workers.run()
+        if any(one.exitcode == STARTUP_FAILURE for one in workers.processes):
+            raise ServiceError(_NOT_STARTED, status=0)
