@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sqlite3
+from collections import Counter
+from contextlib import closing, suppress
 from itertools import product
 
 import pytest
@@ -20,6 +22,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from parcomp.custodian import Settings
+from tests.custodians import audited
 from tests.service.served import add_keys, people
 from tests.soak import soaked
 
@@ -31,16 +35,51 @@ CHECKS = [
     response_schema_conformance,
     status_code_conformance,
 ]
-STATEMENTS = [
-    "SELECT COUNT(*) FROM people",
-    "SELECT sex, COUNT(*) FROM people WHERE age < 5 GROUP BY sex",
-    "SELECT AVG(age) FROM people WHERE sex = 'F'",
-    "SELECT COUNT(*) FROM people WHERE age = 3 OR sex = 'M'",
+BAD = [
     "SELECT * FROM people; DROP TABLE people",
     "SELECT COUNT(*) FROM people WHERE age = '",
+    "SELECT COUNT(*) FROM nowhere",
     "\0",
 ]
 OPERATIONS = 11
+PAYING = {"POST /v1/answers", "POST /v1/batches"}
+ASKING = PAYING | {"POST /v1/quotes"}
+MAP = "GET /v1/budget/map"
+
+amounts = st.integers(1, 999).map(lambda units: f"0.{units:09d}")
+"""So small that tens of thousands of them fit the budget."""
+
+conditions = st.one_of(
+    st.just("age >= 0"),
+    st.sampled_from(["sex = 'F'", "sex <> 'F'", "age IN (1, 3) OR sex = 'M'"]),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda ends: f"age BETWEEN {min(ends)} AND {max(ends)}"),
+)
+statements = st.builds(
+    str.format,
+    st.sampled_from(
+        [
+            "SELECT COUNT(*) FROM people WHERE {}",
+            "SELECT sex, COUNT(*) FROM people WHERE {} GROUP BY sex",
+            "SELECT AVG(age) FROM people WHERE {}",
+            "SELECT COUNT(*), SUM(age) FROM people WHERE {}",
+        ]
+    ),
+    conditions,
+)
+
+
+@st.composite
+def bodies(draw, batch, kind):
+    """A body that is answered, refused, or has SQL that cannot be answered."""
+    cost = "0.9999" if kind == "refused" else draw(amounts)
+    sql = draw(st.sampled_from(BAD) if kind == "bad" else statements)
+    if not batch:
+        return {"sql": sql, "epsilon": cost}
+    others = draw(st.lists(statements, max_size=3))
+    texts = draw(st.permutations([sql, *others]))
+    if draw(st.booleans()):
+        return {"statements": [{"sql": text} for text in texts], "budget": cost}
+    return {"statements": [{"sql": text, "epsilon": cost} for text in texts]}
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +87,20 @@ def served(tmp_path_factory):
     quotas = {"anna": "1.0", "ben": "0.5", "dual": "1.0"}
     with people(tmp_path_factory.mktemp("fuzzed"), service="rate = 1000000", quotas=quotas) as served:
         served.keys |= add_keys(served.path, dual="custodian")
+        # On every row, so that what costs nearly all of the budget is refused.
+        assert served.ask("SELECT COUNT(*) FROM people", "0.001").status_code == 200
         yield served
 
 
-@pytest.mark.parametrize("examples", [12, soaked(1_000)])
+def charged(served):
+    """How many charges the ledger has, read past the service."""
+    with closing(sqlite3.connect(f"file:{served.path.parent / 'ledger.db'}?mode=ro", uri=True)) as ledger:
+        return ledger.execute("SELECT COUNT(*) FROM parcomp_charge").fetchone()[0]
+
+
+@pytest.mark.parametrize("examples", [24, soaked(1_000)])
 def test_every_response_is_as_documented_and_bad_requests_charge_nothing(served, examples):
-    """Up to so many good and as many bad cases for each operation, some of them with SQL that can be answered."""
+    """Up to so many good and as many bad cases for each operation; a good share of those that pay are answered."""
     written = served.get("/openapi.json", None).json()
     # Every case is sent with a key; what happens without one is tested role by role.
     for operation in (one for path in written["paths"].values() for one in path.values()):
@@ -61,18 +108,33 @@ def test_every_response_is_as_documented_and_bad_requests_charge_nothing(served,
     document = schemathesis.openapi.from_dict(written)
     operations = [one.ok() for one in document.get_all_operations()]
     assert len(operations) == OPERATIONS
-    seen: list[int] = []
+    before = charged(served)
+    seen: Counter[tuple[str, int]] = Counter()
     for operation, mode in product(operations, GenerationMode):
         # Some operations take nothing that could be wrong.
         with suppress(Unsatisfiable):
             send_all(served, operation, mode, examples, seen)
-    assert len(seen) >= 10 * examples
-    assert {200, 400} <= set(seen)
-    assert 422 not in seen
+    for (label, status), count in sorted(seen.items()):
+        print(f"{label:24} {status} {count:7,}")
+    made = charged(served) - before
+    print(f"{sum(seen.values()):,} cases, {made:,} charges")
+    assert seen.total() >= 10 * examples
+    assert 422 not in {status for _, status in seen}
+    for label in ASKING:
+        assert {200, 400} <= {status for found, status in seen if found == label}, label
+        assert seen[label, 200] >= examples // 4, label
+    for label in PAYING:
+        assert seen[label, 403] >= examples // 12, label
+    assert seen[MAP, 200] >= examples // 4
+    # Of few rows and values only so many statements are told apart, and the same at the same cost is free.
+    assert made >= examples // 4
+    assert audited(Settings.load(served.path)).ok
 
 
 def send_all(served, operation, mode, examples, seen):
-    """Send cases of one operation, and note their statuses."""
+    """Send cases of one operation, and count their statuses."""
+    label = f"{operation.method.upper()} {operation.path}"
+    known = charged(served)
 
     @settings(
         max_examples=examples,
@@ -81,17 +143,25 @@ def send_all(served, operation, mode, examples, seen):
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=operation.as_strategy(generation_mode=mode), sql=st.sampled_from([None, *STATEMENTS]))
-    def send(case, sql):
-        before = len(served.charges())
-        # What is wrong with a bad case may be its SQL.
-        if mode == GenerationMode.POSITIVE and sql and isinstance(case.body, dict) and "sql" in case.body:
-            case.body["sql"] = sql
+    @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
+    def send(case, data):
+        nonlocal known
+        # What is wrong with a bad case may be anything of it.
+        if mode == GenerationMode.POSITIVE:
+            kind = data.draw(st.sampled_from(["answered", "answered", "refused", "bad", "as it is"]))
+            if label in ASKING and kind != "as it is":
+                case.body = data.draw(bodies(label.endswith("batches"), kind))
+            if label == MAP and kind in ("answered", "refused"):
+                x, y = data.draw(st.permutations(["sex", "age"]))
+                case.query = {"x": x, "y": y, "bands": data.draw(st.integers(1, 60))}
         response = case.call(base_url=served.url, headers={"Authorization": f"Bearer {served.keys['dual']}"})
         case.validate_response(response, checks=CHECKS)
-        seen.append(response.status_code)
+        seen[label, response.status_code] += 1
+        now = charged(served)
+        if response.status_code != 200 or label not in PAYING:
+            assert now == known
+        known = now
         if response.status_code >= 400:
-            assert len(served.charges()) == before
             assert response.headers["content-type"] == ["application/problem+json"]
 
     send()
