@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -286,3 +287,41 @@ def test_the_document_is_openapi_3_1_without_422(shared: Served):
         "/v1/budget/map", "/healthz", "/readyz", "/metrics",
     }  # fmt: skip
     assert "422" not in json.dumps(document)
+
+
+@pytest.mark.parametrize("path", ["/v1/quotes", "/v1/answers", "/v1/batches"])
+@pytest.mark.parametrize("amount", ["1" + "0" * 310, "1" + "0" * 400, "1e400", "-1", "0", "true", "NaN", '"1_0"'])
+def test_amounts_beyond_all_measure_are_bad_requests(shared: Served, path, amount):
+    """Also whole numbers that no float holds."""
+    statement = f'{{"sql": "{EVERYONE}", "epsilon": {amount}}}'
+    body = f'{{"statements": [{statement}]}}' if path == "/v1/batches" else statement
+    check_problem(shared.call("POST", path, content=body.encode()), 400, "body")
+
+
+def test_a_body_of_many_members_is_one_error(shared: Served):
+    """Each member by itself would be worked out on the event loop, which serves everybody."""
+    body = {"sql": EVERYONE, "epsilon": "0.1", **dict.fromkeys(map(str, range(50_000)), 1)}
+    told = check_problem(shared.call("POST", "/v1/quotes", json=body), 400, "body")
+    assert len(json.dumps(told)) < 2_000
+
+
+def test_statements_of_a_request_share_what_may_be_worked_out(shared: Served):
+    """A megabyte of SQL would take all threads for a minute."""
+    long = " OR ".join(["LENGTH(sex) + LENGTH(sex) > 9"] * 400)
+    statements = [{"sql": f"SELECT COUNT(*) FROM people WHERE {long}", "epsilon": "0.1"}] * 45
+    body = check_problem(shared.call("POST", "/v1/batches", json={"statements": statements}), 400, "body")
+    assert "several batches" in body["detail"]
+
+
+def test_a_key_has_one_batch_in_work_at_a_time(served: Served):
+    statements = [{"sql": f"SELECT COUNT(*) FROM people WHERE age <> {n}", "epsilon": "0.0001"} for n in range(300)]
+    with ThreadPoolExecutor(4) as threads:
+        sent = [threads.submit(served.call, "POST", "/v1/batches", json={"statements": statements}) for _ in range(4)]
+        statuses = sorted(one.result().status_code for one in sent)
+    assert set(statuses) == {200, 429}
+    assert served.call("POST", "/v1/batches", json={"statements": statements[:1]}).status_code == 200
+
+
+def test_headers_are_bounded(shared: Served):
+    response = shared.http.get(f"{shared.url}/healthz", headers={"X-Long": "a" * 2**21})
+    assert response.status_code == 400

@@ -74,6 +74,20 @@ def test_analysts_see_their_own_charges_only(served: Served):
     assert [one["analyst"] for one in served.get("/v1/ledger", "boss").json()["charges"]] == ["anna", "ben"]
 
 
+def test_analysts_see_no_digests_on_which_charges_of_others_could_be_tried(served: Served):
+    """Each digest speaks for the charge before it, of which all but a few fields are known or easily guessed."""
+    served.ask(WOMEN)
+    served.ask(MEN, who="ben")
+    served.ask(EVERYONE)
+    [first, second, third] = served.charges()
+    seen = served.get("/v1/ledger", "anna").text + served.get("/console/charges/3", "anna").text
+    seen += served.get("/v1/graph", "anna").text + served.get("/console/charges", "anna").text
+    for charge in (first, second, third):
+        assert charge["digest"] not in seen
+        assert charge["previous"] not in seen
+    assert served.get("/console/charges/3", "boss").json()["digest"] == third["digest"]
+
+
 def test_quotas_belong_to_the_keys_analyst(served: Served):
     """Whatever key of the analyst is used."""
     served.keys["second"] = add_keys(served.path, anna="analyst")["anna"]

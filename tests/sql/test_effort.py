@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from parcomp.errors import SqlError
+from parcomp.errors import SizeError, SqlError
 from parcomp.model import Categorical, Domain, Integer
-from parcomp.sql import parse_selection
+from parcomp.sql import effort, parse_selection
 
 DOMAIN = Domain(
     {
@@ -66,3 +66,15 @@ def test_what_people_ask_is_far_from_the_limit() -> None:
         "SELECT NULLIF(y, NULL) AS g, COUNT(*) FROM p WHERE y < 5 GROUP BY g",
     ):
         assert parse_selection(DOMAIN, text).statement.items
+
+
+def test_statements_of_one_request_share_their_effort(monkeypatch):
+    monkeypatch.setattr(effort, "MAX_REQUEST_EFFORT", 1_000)
+    with effort.bounded_request_effort():
+        for _ in range(10):
+            with effort.bounded_effort():
+                effort.spend_effort(100)
+        with effort.bounded_effort(), pytest.raises(SizeError, match="several requests"):
+            effort.spend_effort(1)
+    with effort.bounded_effort():
+        effort.spend_effort(1_001)

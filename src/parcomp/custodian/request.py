@@ -98,7 +98,8 @@ def read_request(
         )
     if not statements:
         raise WorkloadError("a batch holds at least one statement")
-    selections = tuple(_selections(settings, statements))
+    with parcomp.sql.bounded_request_effort():
+        selections = tuple(_selections(settings, statements))
     parsed = [one.statement for one in selections]
     costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     if budget is None:

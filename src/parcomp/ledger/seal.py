@@ -2,8 +2,8 @@
 
 The digest of a coded table is a function of its rows, and whoever knew all of them but one could try that one out
 against it.  So the chain holds a seal of the digest: a random salt, and the SHA-256 of both.  Who has the seal can tell
-whether a table is the sealed one.  Digests of the chain, which analysts may see of their own charges, stand on the
-seal, and tell nothing of the rows to whoever does not have the salt of 256 bits.
+whether a table is the sealed one.  Digests of the chain stand on the seal, and tell nothing of the rows to whoever does
+not have the salt of 256 bits.
 """
 
 from __future__ import annotations

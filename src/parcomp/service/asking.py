@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
@@ -11,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from parcomp.custodian import Ask, Custodian
 from parcomp.service.bodies import AnswerBody, AnswersBody, AskBody, BatchBody, QuoteBody, fixed_width_json
+from parcomp.service.desk import Desk
 from parcomp.service.guard import AskingRoute, desk_of, holder_of
 from parcomp.service.openapi import problems
 from parcomp.service.problems import Problem
@@ -49,7 +51,7 @@ async def answer(request: Request, body: AskBody, key: Key = None) -> Response:
     """Pay for a statement and answer it; 403, and nothing charged, if budget or quota do not bear it."""
     desk, holder = desk_of(request), holder_of(request)
     found = await desk.gathering.ask(Ask(body.sql, holder.name, body.cost, _checked(key)))
-    return _answered(found.as_json())
+    return await _answered(desk, found.as_json)
 
 
 @router.post(
@@ -61,8 +63,9 @@ async def batch(request: Request, body: BatchBody, key: Key = None) -> Response:
     """Answer all statements or none, each at its cost or all within a budget."""
     desk, holder = desk_of(request), holder_of(request)
     statements = [one.sql for one in body.statements]
-    found = await desk.ask(Custodian.ask_batch, statements, analyst=holder.name, key=_checked(key), **body.costs)
-    return _answered({"answers": [one.as_json() for one in found]})
+    asked = {"analyst": holder.name, "key": _checked(key), **body.costs}
+    found = await desk.batch(holder.name, Custodian.ask_batch, statements, **asked)
+    return await _answered(desk, lambda: {"answers": [one.as_json() for one in found]})
 
 
 def _checked(key: str | None) -> str | None:
@@ -71,5 +74,7 @@ def _checked(key: str | None) -> str | None:
     return key
 
 
-def _answered(document: dict[str, Any]) -> Response:
-    return Response(fixed_width_json(document), media_type="application/json")
+async def _answered(desk: Desk, document: Callable[[], dict[str, Any]]) -> Response:
+    # With many groups it takes seconds to write.
+    body = await desk.writing.run(lambda: fixed_width_json(document()))
+    return Response(body, media_type="application/json")

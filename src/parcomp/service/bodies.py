@@ -7,7 +7,6 @@ finite number, which stands for its shortest decimal.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -31,7 +30,10 @@ __all__ = [
 ]
 
 _DECIMAL = r"^[0-9]{1,30}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,4})?$"
+_LARGEST = 10.0**30
 _PARAMETERS = ("epsilon", "rho", "mu")
+_MOST_MEMBERS = 20
+_MOST_CHARACTERS = 500_000
 _WIDTH = 26
 """Characters of any number in an answer: as many as the longest float has, and whole numbers of 26 digits."""
 
@@ -39,7 +41,7 @@ _WIDTH = 26
 def _amount(written: object) -> object:
     if isinstance(written, str) and len(written) <= 100 and re.fullmatch(_DECIMAL, written, re.ASCII):
         return written
-    if isinstance(written, (int, float)) and not isinstance(written, bool) and math.isfinite(written) and written > 0:
+    if isinstance(written, (int, float)) and not isinstance(written, bool) and 0 < written < _LARGEST:
         return written
     raise ValueError('an amount is a decimal above 0, a string such as "0.1" or a number')
 
@@ -72,6 +74,14 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_members(cls, written: object) -> object:
+        # Each that is not known would be an error of its own, worked out on the event loop.
+        if isinstance(written, dict) and len(written) > _MOST_MEMBERS:
+            raise ValueError(f"it has {len(written):,} members; a request has a few")
+        return written
 
 
 class _Told(BaseModel):
@@ -125,6 +135,12 @@ class BatchBody(_Strict):
 
     @model_validator(mode="after")
     def _costs_or_budget(self) -> BatchBody:
+        length = sum(len(one.sql) for one in self.statements)
+        if length > _MOST_CHARACTERS:
+            raise ValueError(
+                f"the statements have {length:,} characters together, at most {_MOST_CHARACTERS:,} are read at once; "
+                "send them in several batches"
+            )
         priced = {name for one in self.statements for name in one.cost}
         if self.budget is not None:
             if priced:

@@ -60,10 +60,13 @@ class Desk:
         # what analysts look at others, and neither keeps the service from saying that it is ready.
         self.viewing = Pool("viewing", 1, _VIEWS_WAITING)
         self.looking = Pool("looking", _LOOK_THREADS, _LOOKS_WAITING)
+        # Whoever has paid is never told that too much waits.
+        self.writing = Pool("writing", 1, 2**31)
         self._probing = Pool("probing", 1, 1)
         self._opening = Pool("opening", 1, 1)
         self._looking_up = Pool("keys", 1, 1)
         self._probe: asyncio.Task[None] | None = None
+        self._batching: set[str] = set()
         self._keys: list[AccessKey] = []
         self._keys_at = float("-inf")
         self._refreshing = asyncio.Lock()
@@ -72,7 +75,15 @@ class Desk:
 
     def close(self) -> None:
         """Finish what has begun, and let go of the ledger and the table."""
-        for pool in (self.asking, self.viewing, self.looking, self._probing, self._opening, self._looking_up):
+        for pool in (
+            self.asking,
+            self.writing,
+            self.viewing,
+            self.looking,
+            self._probing,
+            self._opening,
+            self._looking_up,
+        ):
             pool.close()
         self._tenure.close()
         self._access.close()
@@ -106,6 +117,31 @@ class Desk:
     async def ask(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """Call a function of the custodian in a thread."""
         return await self._run(self.asking, call, *args, **named)
+
+    async def batch(
+        self, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
+        """The same for a batch, of which a name has one in work at a time: it can take all threads for long."""
+        if name in self._batching:
+            detail = "a batch of this key is being worked on; send the next when it is answered"
+            raise Problem(429, "rate", detail, headers={"Retry-After": "1"})
+        begun = False
+
+        def alone(custodian: Custodian) -> T:
+            nonlocal begun
+            begun = True
+            try:
+                return call(custodian, *args, **named)
+            finally:
+                self._batching.discard(name)
+
+        self._batching.add(name)
+        try:
+            return await self.ask(alone)
+        finally:
+            # What has begun goes on, whether or not somebody waits for it.
+            if not begun:
+                self._batching.discard(name)
 
     async def look(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """The same for what only looks, and is quick."""

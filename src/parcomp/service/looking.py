@@ -24,6 +24,8 @@ custodians = APIRouter(prefix="/v1", route_class=CustodianRoute, tags=["looking"
 _PAGE = 10_000
 _NODES = 500
 _MOST_NODES = 2_000
+_OF_THE_CHAIN = ("previous", "digest")
+"""What analysts do not see: a digest speaks for all charges before it, and another's can be guessed and tried on it."""
 
 
 @router.get("/domain", response_model=None, responses={200: {"model": DomainBody}, **problems(401, 429, 503)})
@@ -88,7 +90,15 @@ def _ledger(custodian: Custodian, holder: AccessKey, after: int, limit: int) -> 
         if charge.number > after and (holder.role == Role.CUSTODIAN or charge.analyst == holder.name)
     ]
     up = custodian.settings.measure.parameter_up
-    listed = [{"number": one.number, "cost": up(one.units), **asdict(one)} for one in seen[:limit]]
+    hidden = () if holder.role == Role.CUSTODIAN else _OF_THE_CHAIN
+    listed = [
+        {
+            name: told
+            for name, told in {"number": one.number, "cost": up(one.units), **asdict(one)}.items()
+            if name not in hidden
+        }
+        for one in seen[:limit]
+    ]
     return {"charges": listed, "next": listed[-1]["number"] if len(seen) > limit else None}
 
 

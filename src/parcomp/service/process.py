@@ -28,6 +28,10 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
     "log_config": None,
     "server_header": False,
     "lifespan": "on",
+    # The parser that bounds headers: the other one takes as many as are sent.
+    "http": "h11",
+    "h11_max_incomplete_event_size": 2**16,
+    "limit_concurrency": 1_000,
     # Longer than proxies and clients keep a connection that nobody uses, so that it is they who close it: a request on
     # a connection that the server is just closing would be lost.
     "timeout_keep_alive": 75,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 __all__ = ["Metrics", "configure_logs", "logger"]
 
@@ -87,6 +89,15 @@ class Metrics:
         """What this worker counted, and where there are several what all of them did."""
         if not os.environ.get(_TOGETHER):
             return self._registry
+        _forget_dead_workers(Path(os.environ[_TOGETHER]))
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return registry
+
+
+def _forget_dead_workers(directory: Path) -> None:
+    """Leave out what workers that were killed had in work; what they have counted stays."""
+    for file in directory.glob("gauge_live*_*.db"):
+        process = int(re.sub(r"\D", "", file.stem.rpartition("_")[2]) or 0)
+        if process and not Path(f"/proc/{process}").exists() and Path("/proc/self").exists():
+            mark_process_dead(process, str(directory))  # type: ignore[no-untyped-call]

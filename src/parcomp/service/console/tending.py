@@ -209,8 +209,9 @@ def _charge(custodian: Custodian, holder: AccessKey, number: int) -> dict[str, A
         # As texts: not every number of a ledger is one that JavaScript holds exactly.
         "units": str(one.units),
         "upper": str(one.upper),
-        "previous": one.previous,
-        "digest": one.digest,
+        # They speak for all charges before it, and those of others can be guessed and tried on them.
+        "previous": one.previous if holder.role == Role.CUSTODIAN else None,
+        "digest": one.digest if holder.role == Role.CUSTODIAN else None,
     }
 
 

@@ -15,7 +15,8 @@ export async function render({ session, domain, parameters, signal }) {
     tends ? api.get(`/console/charges/${number}/reason`, {}, { signal }) : null,
   ]);
   const checked = h("dd", {}, "…");
-  recomputed(found).then((digest) => {
+  // Digests speak for the charges of others too, so analysts get none.
+  if (found.digest) recomputed(found).then((digest) => {
     checked.textContent = digest === null ? "not recomputed: the browser does so over HTTPS or on this machine only" : digest === found.digest ? "yes, recomputed in this browser from the fields below" : "NO: the digest is not that of the fields below";
   });
   return [
@@ -29,10 +30,10 @@ export async function render({ session, domain, parameters, signal }) {
       h("dt", {}, "Spent after it"), h("dd", {}, `${amount(found.spent, symbol)}, proven`),
       found.batch ? [h("dt", {}, "Batch"), h("dd", {}, found.batch)] : null)),
     why ? reason(why, found, domain, session) : null,
-    h("section", { class: "card", "aria-labelledby": "chain" }, h("h2", { id: "chain" }, "In the chain"), h("dl", {},
+    found.digest ? h("section", { class: "card", "aria-labelledby": "chain" }, h("h2", { id: "chain" }, "In the chain"), h("dl", {},
       h("dt", {}, "Digest"), h("dd", { class: "digest" }, found.digest),
       h("dt", {}, "Before it"), h("dd", { class: "digest" }, found.previous),
-      h("dt", {}, "Holds"), checked)),
+      h("dt", {}, "Holds"), checked)) : null,
     behind("Fields", h("dl", {}, ["number", "time", "analyst", "statement", "where", "units", "upper", "batch"].flatMap((name) => [h("dt", {}, name), h("dd", { class: "digest" }, String(found[name]))]))),
     h("div", { class: "row actions" }, h("a", { class: "button", href: route.address("charges") }, "All charges"), h("a", { class: "button", href: route.address("graph", { charge: found.number }) }, "In the graph")),
   ];
