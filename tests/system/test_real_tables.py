@@ -10,8 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tarfile
-import tomllib
 import zipfile
 from collections import Counter
 from contextlib import closing
@@ -26,7 +26,7 @@ from parcomp.cli import main
 from parcomp.custodian import Custodian, Settings
 from parcomp.data import open_table
 from parcomp.sql.parse import parse_statement
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import ROOT, blocks
 
 CHAPTERS = [
     *("Blood", "Circulatory", "Congenital", "Digestive", "Endocrine", "External Causes", "Genitourinary"),
@@ -66,25 +66,44 @@ def packaged(package: str, file: str) -> Path:
     return Path(found.submodule_search_locations[0]) / file
 
 
+def page_that_readers_are_led_to() -> Path:
+    """The page for custodians that the README names first after the installation."""
+    [line] = [one for one in (ROOT / "README.md").read_text().splitlines() if "a custodian's first day" in one]
+    return ROOT / re.search(r"\[a custodian's first day\]\(([^)]+)\)", line)[1]
+
+
 def written(directory: Path, name: str, content: bytes, attributes: dict, source: dict) -> Path:
-    """A table, its domain and settings as the page of the custodian has them; the path of the settings."""
+    """A table, its domain in the page's form, and the page's settings; the path of the settings.
+
+    What is rewritten is what a reader has to: the name, the file, and how it is read.  No column tells the persons of
+    these tables apart, so that line is taken away; and the budget is for more statements than a day's.
+    """
     directory.mkdir(exist_ok=True)
     (directory / f"{name}.csv").write_bytes(content)
-    (directory / "domain.json").write_text(json.dumps({"name": name, "attributes": attributes}))
-    [page] = [block.text for block in blocks(DOCS / "custodian.md") if block.language == "toml"]
-    sections = tomllib.loads(page)
-    sections["dataset"] = {"name": name, "version": "1", "source": f"{name}.csv", "domain": "domain.json"}
-    sections["privacy"]["budget"] = "1000"
-    sections["source"] = source
-    del sections["analysts"]
-    lines = [
-        line
-        for section, fields in sections.items()
-        for line in (f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in fields.items()))
-    ]
+    files = {block.mark: block.text for block in blocks(page_that_readers_are_led_to()) if block.language == "toml"}
+    head, _, _ = files["file: domain.toml"].partition("[attributes]\n")
+    lines = [f"{json.dumps(one)} = {in_toml(fields)}" for one, fields in attributes.items()]
+    (directory / "domain.toml").write_text(head.replace("patients", name) + "[attributes]\n" + "\n".join(lines))
+    words = files["file: custodian.toml"]
+    for old, new in {
+        'name = "patients"': f'name = "{name}"',
+        'source = "patients.csv"': f'source = "{name}.csv"',
+        'budget = "1.0"': 'budget = "1000"',
+        'person = "patient" ': "# ",
+    }.items():
+        assert words.count(old) == 1
+        words = words.replace(old, new)
+    reading = "".join(f"{key} = {json.dumps(value)}\n" for key, value in source.items())
     settings = directory / "custodian.toml"
-    settings.write_text("\n".join(lines))
+    settings.write_text(f"{words}\n[source]\n{reading}")
     return settings
+
+
+def in_toml(value: object) -> str:
+    """A value as TOML writes it within a line."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return "{ " + ", ".join(f"{json.dumps(key)} = {in_toml(one)}" for key, one in value.items()) + " }"
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +157,7 @@ def steps(text: str, step: str) -> int:
 def misses(settings: Path, true: dict[str, Fraction | int], epsilon: str) -> int:
     """In how many answers the interval does not hold the true number."""
     with Custodian.open(settings) as custodian:
-        intervals = [answer.interval for answer in custodian.ask_batch(list(true), epsilon=epsilon)]
+        intervals = [answer.interval for answer in custodian.ask_batch(list(true), epsilon=epsilon, analyst="ben")]
     return sum(not low <= number <= high for number, (low, high) in zip(true.values(), intervals, strict=True))
 
 
@@ -187,7 +206,7 @@ def test_an_average_of_decimals_is_close_to_the_true_one(patients):
     """An interval may be so wide that it says nothing; at a high cost this one says three places."""
     settings, rows = patients
     with Custodian.open(settings) as custodian:
-        answer = custodian.ask("SELECT AVG(kappa) FROM flchain", epsilon="100")
+        answer = custodian.ask("SELECT AVG(kappa) FROM flchain", epsilon="100", analyst="ben")
     true = sum(Fraction(row["kappa"]) for row in rows) / len(rows)
     assert abs(answer.value - true) < 0.01
     assert answer.interval[1] - answer.interval[0] < 0.01
@@ -267,8 +286,8 @@ def test_what_was_forgotten_is_said_before_a_ledger_is_made(
     shown = capsys.readouterr()
     assert cause in " ".join(shown.out.split())
     assert "more than 1 % of the values of creatinine, chapter are outside the domain" in shown.err
-    assert {path.suffix for path in tmp_path.iterdir() if not path.name.startswith(".")} == {".csv", ".json", ".toml"}
-    assert main(["ask", "-c", str(settings), "SELECT COUNT(*) FROM flchain", "--epsilon", "0.1"]) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"flchain.csv", "domain.toml", "custodian.toml"}
+    assert main(["ask", "-c", str(settings), "SELECT COUNT(*) FROM flchain", "--epsilon", "0.1", "--as", "ben"]) == 2
     assert main(["init", "-c", str(settings), "--accept"]) == 0
     asked = ["SELECT COUNT(*) FROM flchain", "SELECT COUNT(*) FROM flchain WHERE creatinine >= 0"]
     assert measured(settings, asked) == [[[7_874]], [[7_874 - 1_350]]]
