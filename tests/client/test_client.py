@@ -82,6 +82,28 @@ def test_errors_are_those_of_a_custodian(served: Served, anna: Client):
             anna.ask(WOMEN, epsilon=wrong_amount)
 
 
+def test_a_batch_has_a_cost_for_each_statement(served: Served, anna: Client):
+    ages = [f"SELECT COUNT(*) FROM people WHERE age = {age}" for age in range(6)]
+    assert [one.cost for one in anna.ask_batch(ages[:2], epsilon=["0.1", "0.2"])] == [0.1, 0.2]
+    own = [{"sql": ages[2], "epsilon": "0.3"}, {"sql": ages[3], "epsilon": Decimal("0.05")}]
+    assert [one.cost for one in anna.ask_batch(own)] == [0.3, 0.05]
+
+    async def asked():
+        async with AsyncClient(served.url, served.keys["anna"]) as client:
+            return await client.ask_batch(ages[4:], epsilon=(0.1, 0.2))
+
+    assert [one.cost for one in run_async(asked())] == [0.1, 0.2]
+    for wrong in ({"epsilon": ["0.1"]}, {"epsilon": [True, "0.1"]}):
+        with pytest.raises(ArgumentError):
+            anna.ask_batch(ages[:2], **wrong)
+    for odd in (ages[0], {"sql": ages[0]}, [7], [{"epsilon": "0.1"}]):
+        with pytest.raises(ArgumentError):
+            anna.ask_batch(odd, epsilon="0.1")
+    with pytest.raises(SqlError, match="statement 2 of 2, line 1") as second:
+        anna.ask_batch([ages[0], "SELECT"], epsilon="0.1")
+    assert second.value.position == 2
+
+
 def test_the_key_comes_from_the_environment(served: Served, monkeypatch, tmp_path):
     monkeypatch.delenv("PARCOMP_KEY", raising=False)
     with pytest.raises(ArgumentError, match="PARCOMP_KEY"):

@@ -33,6 +33,13 @@ def test_what_an_analyst_has_spent_is_never_less_than_on_any_row(ledger, parts):
         assert known.loss(seen, 1 << 26) == most
 
 
+def test_a_cheap_charge_on_other_rows_leaves_what_was_spent():
+    domain = Domain({"age": Integer(0, 9)})
+    charges = spending([domain.query(age=1), domain.query(age=2), domain.query(age=[1, 2])], [10, 1, 2])
+    known = OwnSpending(domain, 10**9, Neighbours.ADD_REMOVE)
+    assert [known.loss(charges[:count], 1 << 26) for count in (1, 2, 3)] == [10, 10, 12]
+
+
 def test_another_history_is_begun_anew():
     domain, queries = _two_queries()
     charges = spending(queries, [3, 4])

@@ -131,6 +131,19 @@ def test_bad_batches(shared: Served, statements, more):
     check_problem(shared.call("POST", "/v1/batches", json={"statements": statements, **more}), 400, "")
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"strategy": "correlated"}, "only strategy"),
+        ({"estimate": True}, "not offered"),
+        ({"estimate": 0}, "not offered"),
+    ],
+)
+def test_what_batches_do_not_offer_is_refused_plainly(shared: Served, more, said):
+    body = {"statements": [{"sql": WOMEN, "epsilon": "0.1"}], **more}
+    assert said in check_problem(shared.call("POST", "/v1/batches", json=body), 400, "body")["detail"]
+
+
 def test_replay_and_conflict(served: Served):
     first = served.ask(WOMEN, key="k1").json()
     again = served.ask(WOMEN, key="k1").json()

@@ -16,7 +16,7 @@ from parcomp.costs import short_down, short_up
 from parcomp.custodian import Answer, Balance, BatchQuote, Quote, Settings, interval_text
 from parcomp.ledger import Charge
 from parcomp.model import Statement
-from parcomp.privacy import guarantee_in_words
+from parcomp.privacy import Measure, guarantee_in_words
 from parcomp.tabular import label_text, number_text
 
 __all__ = ["print_answer", "print_answers", "print_balance", "print_charges", "print_quote", "print_quotes"]
@@ -143,13 +143,13 @@ def print_balance(settings: Settings, balance: Balance) -> None:
     console.print(f"{settings.name} {settings.version}, {balance.charges:,} charges: {guarantee}")
 
 
-def print_charges(settings: Settings, charges: Sequence[Charge]) -> None:
+def print_charges(measure: Measure, charges: Sequence[Charge]) -> None:
     """Print the charges, the latest ones if there are many."""
-    table = plain_table(">charge", ">time", "analyst", "statement", f">cost {settings.measure.symbol}")
+    table = plain_table(">charge", ">time", "analyst", "statement", f">cost {measure.symbol}")
     if len(charges) > _SHOWN:
         table.add_row("…", f"{len(charges) - _SHOWN:,} earlier", "", "", "")
     for charge in charges[-_SHOWN:]:
-        cost = "–" if charge.is_load else short_up(settings.measure.parameter_up(charge.units))
+        cost = "–" if charge.is_load else short_up(measure.parameter_up(charge.units))
         time = charge.time[:19].replace("T", " ")
         table.add_row(
             str(charge.number), time, Text(charge.analyst or "–"), Text(statement_in_words(charge.statement)), cost

@@ -26,7 +26,7 @@ from parcomp.cli.plan import plan
 from parcomp.cli.problems import Problem, wants_json
 from parcomp.cli.remote import ask_server, batch_server, budget_server, quote_server, reaching
 from parcomp.cli.serve import serve
-from parcomp.cli.shell import shell
+from parcomp.cli.shell import shell, shell_server
 from parcomp.cli.tables import check, init, load
 from parcomp.cli.warm_up import warm_up
 from parcomp.errors import LedgerWarning, ParcompError
@@ -43,9 +43,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # These ask a server as well.
-quote, ask, batch, budget = (
+quote, ask, batch, budget, shell = (
     reaching(local, remote)
-    for local, remote in ((quote, quote_server), (ask, ask_server), (batch, batch_server), (budget, budget_server))
+    for local, remote in (
+        (quote, quote_server),
+        (ask, ask_server),
+        (batch, batch_server),
+        (budget, budget_server),
+        (shell, shell_server),
+    )
 )
 for command in (overlap, verify, loss, plan, check, init, load, quote, ask, batch, shell, budget):
     app.command()(command)

@@ -40,7 +40,7 @@ def show(custodian: Custodian, as_json: Json = False) -> None:
         print_balance(opened.settings, opened.balance())
         if charges:
             print()
-            print_charges(opened.settings, charges)
+            print_charges(opened.settings.measure, charges)
 
 
 @ledger.command()

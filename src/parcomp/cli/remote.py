@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from parcomp.errors import ArgumentError, FileError, SettingsError, SqlError
 
-__all__ = ["ask_server", "batch_server", "budget_server", "quote_server", "reaching"]
+if TYPE_CHECKING:
+    from parcomp.client import Client, ServedAnswer, ServedQuote
+
+__all__ = [
+    "ask_server",
+    "batch_server",
+    "budget_server",
+    "client_of",
+    "print_served_answer",
+    "print_served_balance",
+    "print_served_quote",
+    "quote_server",
+    "reaching",
+]
 
 _SETTINGS = Annotated[
     Path | None,
@@ -59,19 +72,12 @@ def reaching(local: Callable[..., None], remote: Callable[..., None]) -> Callabl
 
 def quote_server(server: str, sql: str, epsilon: str | None, rho: str | None, mu: str | None, as_json: bool) -> None:
     """Print what asking a server would cost."""
-    with _client(server) as client:
+    with client_of(server) as client:
         found = client.quote(sql, epsilon=epsilon, rho=rho, mu=mu)
     if as_json:
         print(json.dumps(found.as_json(), ensure_ascii=False))
-        return
-    error = "depends on how many rows there are" if found.expected_error is None else f"± {found.expected_error:,.4g}"
-    _print_pairs(
-        ("verdict", "fits" if found.fits else "does not fit"),
-        ("cost", f"{found.cost:g}"),
-        ("adds", f"{found.adds:g} to what the dataset has spent"),
-        ("remaining", f"{found.remaining:g} on the rows of this query"),
-        ("expected error", error),
-    )
+    else:
+        print_served_quote(found)
 
 
 def ask_server(
@@ -81,11 +87,16 @@ def ask_server(
     rho: str | None,
     mu: str | None,
     key: str | None,
+    dummy: bool,
     as_json: bool,
 ) -> None:
     """Pay a server for an answer, and print it."""
-    with _client(server) as client:
-        _print_answer(client.ask(sql, epsilon=epsilon, rho=rho, mu=mu, key=key), as_json)
+    costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+    with client_of(server) as client:
+        if dummy:
+            _rehearse(client, [sql], costs, as_json)
+        else:
+            _print_answer(client.ask(sql, key=key, **costs), as_json)
 
 
 def batch_server(
@@ -96,24 +107,65 @@ def batch_server(
     mu: str | None,
     budget: str | None,
     key: str | None,
+    dry_run: bool,
+    dummy: bool,
     as_json: bool,
 ) -> None:
     """Pay a server for the answers of a file of statements, and print them."""
     if file.suffix.lower() != ".sql":
         raise FileError(file, "a batch is a file of SQL statements and ends in .sql")
-    with _client(server) as client:
+    if dry_run:
+        raise ArgumentError(
+            "a server quotes one statement at a time, and what a batch adds is less than the sum; --quote is not "
+            "offered with --server, ask for each with: parcomp quote --server URL SQL"
+        )
+    if dummy and budget is not None:
+        raise ArgumentError(
+            "how a budget is shared out is for the server to say; rehearse with --epsilon, --rho or --mu"
+        )
+    costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+    with client_of(server) as client:
         statements = _statements(file, list(client.domain()["attributes"]))
-        for answer in client.ask_batch(statements, epsilon=epsilon, rho=rho, mu=mu, budget=budget, key=key):
+        if dummy:
+            _rehearse(client, statements, costs, as_json)
+            return
+        for answer in client.ask_batch(statements, budget=budget, key=key, **costs):
             _print_answer(answer, as_json)
 
 
 def budget_server(server: str, as_json: bool) -> None:
     """Print what was spent, as a server tells it."""
-    with _client(server) as client:
+    with client_of(server) as client:
         told = client.budget()
     if as_json:
         print(json.dumps(told, ensure_ascii=False))
-        return
+    else:
+        print_served_balance(told)
+
+
+def client_of(server: str) -> Client:
+    """A client of a server, with the key of the environment."""
+    try:
+        from parcomp.client import Client
+    except ImportError as error:
+        raise SettingsError(f"asking a server needs {error.name}; install parcomp[service]") from None
+    return Client(server)
+
+
+def print_served_quote(found: ServedQuote) -> None:
+    """Print what asking would mean."""
+    error = "depends on how many rows there are" if found.expected_error is None else f"± {found.expected_error:,.4g}"
+    _print_pairs(
+        ("verdict", "fits" if found.fits else "does not fit"),
+        ("cost", f"{found.cost:g}"),
+        ("adds", f"{found.adds:g} to what the dataset has spent"),
+        ("remaining", f"{found.remaining:g} on the rows of this query"),
+        ("expected error", error),
+    )
+
+
+def print_served_balance(told: Mapping[str, Any]) -> None:
+    """Print what was spent, by whom."""
     names = ("measure", "budget", "spent", "sequential", "charges")
     _print_pairs(
         *((name, str(told[name])) for name in names),
@@ -121,12 +173,32 @@ def budget_server(server: str, as_json: bool) -> None:
     )
 
 
-def _client(server: str) -> Any:
-    try:
-        from parcomp.client import Client
-    except ImportError as error:
-        raise SettingsError(f"asking a server needs {error.name}; install parcomp[service]") from None
-    return Client(server)
+def _rehearse(client: Client, statements: Sequence[str], costs: Mapping[str, str | None], as_json: bool) -> None:
+    """Answer from random rows of the domain, which the server tells, with the noise that the cost buys.
+
+    None of its data is needed for that, and nothing is charged.
+    """
+    from contextlib import closing
+
+    from parcomp.cli.answers import print_answer
+    from parcomp.custodian import Settings
+    from parcomp.custodian.rehearsal import Rehearsal
+    from parcomp.custodian.request import read_request
+    from parcomp.model import Domain
+    from parcomp.privacy import find_measure
+
+    domain, told = Domain.described(client.domain()), client.budget()
+    measure = find_measure(told["measure"])
+    budget = measure.budget_down(str(told["budget"]))
+    settings = Settings(domain.name, "", "", domain, measure, budget, "")
+    given: Any = costs
+    asked = read_request(settings, "", statements, **given)
+    with closing(Rehearsal(domain)) as rehearsal:
+        for answer in rehearsal.answers(asked):
+            if as_json:
+                print(json.dumps(answer.as_json(), ensure_ascii=False))
+            else:
+                print_answer(settings, answer)
 
 
 def _statements(file: Path, names: Sequence[str]) -> list[str]:
@@ -144,14 +216,19 @@ def _statements(file: Path, names: Sequence[str]) -> list[str]:
     return [text[one.tokens[0].start : one.tokens[-1].end + 1] for one in found]
 
 
-def _print_answer(answer: Any, as_json: bool) -> None:
+def _print_answer(answer: ServedAnswer, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(answer.as_json(), ensure_ascii=False))
+    else:
+        print_served_answer(answer)
+
+
+def print_served_answer(answer: ServedAnswer) -> None:
+    """Print an answer with its intervals, and what was paid for it."""
     from rich.text import Text
 
     from parcomp.cli.terminal import new_console, number, plain_table
 
-    if as_json:
-        print(json.dumps(answer.as_json(), ensure_ascii=False))
-        return
     table = plain_table(*answer.names, ">95 % interval")
     for row, (low, high) in zip(answer.rows, answer.intervals, strict=True):
         cells = [Text("null" if one is None else one if isinstance(one, str) else number(one)) for one in row]

@@ -12,7 +12,7 @@ from parcomp.errors import ParcompError
 if TYPE_CHECKING:
     from parcomp.cli.shell_session import Session
 
-__all__ = ["shell"]
+__all__ = ["shell", "shell_server"]
 
 
 def shell(
@@ -23,9 +23,22 @@ def shell(
     analyst: Analyst = "",
 ) -> None:
     """Ask one statement after the other, with completion from the domain; piped statements are answered in order."""
-    from parcomp.cli.shell_session import Session
+    from parcomp.cli.shell_session import CustodianSession
 
-    with closing(Session(custodian, analyst, {"epsilon": epsilon, "rho": rho, "mu": mu})) as session:
+    _hold(CustodianSession(custodian, analyst, {"epsilon": epsilon, "rho": rho, "mu": mu}))
+
+
+def shell_server(server: str, epsilon: str | None, rho: str | None, mu: str | None) -> None:
+    """The same with a server, as the analyst of the key."""
+    from parcomp.cli.remote import client_of
+    from parcomp.cli.shell_served import ServedSession
+
+    _hold(ServedSession(client_of(server), {"epsilon": epsilon, "rho": rho, "mu": mu}))
+
+
+def _hold(session: Session) -> None:
+    """Talk on a terminal, and otherwise answer what is piped."""
+    with closing(session):
         if sys.stdin.isatty() and sys.stdout.isatty():
             from parcomp.cli.shell_prompt import talk
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,59 +15,74 @@ from parcomp.cli.interrupts import answered, asked_now, charges_in_words, heeded
 from parcomp.cli.shell_text import COMMANDS, Completions
 from parcomp.cli.terminal import new_console, number, plain_table
 from parcomp.errors import ArgumentError, CostError, ParcompError, SqlError, one_line, shown
-from parcomp.model import Categorical
+from parcomp.model import Categorical, Domain
 
 if TYPE_CHECKING:
-    from parcomp.custodian import Settings
     from parcomp.custodian.request import Costs
+    from parcomp.ledger import Charge
+    from parcomp.privacy import Measure
 
-__all__ = ["Session"]
+__all__ = ["CustodianSession", "Session"]
 
 
-class Session:
-    """A custodian who is asked one statement after the other, each at the cost that was set last.
+class Session(ABC):
+    """Somebody who is asked one statement after the other, each at the cost that was set last.
 
-    ``cost`` is what the prompt shows, "" if none was set.
+    ``domain`` and ``measure`` are those of the dataset ``name``, and ``tables`` what may stand after FROM.  ``cost`` is
+    what the prompt shows, "" if none was set.
     """
 
-    def __init__(self, path: Path, analyst: str, costs: Mapping[str, str | None]) -> None:
-        self._path = path
-        self._analyst = analyst
-        self._custodian = pc.Custodian.open(path)
+    def __init__(
+        self, name: str, domain: Domain, measure: Measure, tables: Collection[str], costs: Mapping[str, str | None]
+    ) -> None:
+        self.name = name
+        self.domain = domain
+        self.measure = measure
+        self.tables = tables
         self._asks = False
         """Whether what is done is an ask; nothing else charges."""
-        asked_now(self._custodian)
-        try:
-            self.cost = _cost_of(self.settings, costs) if any(costs.values()) else ""
-            if self.cost:
-                self.settings.measure.cost_up(self.cost)
-        except BaseException:
-            self.close()
-            raise
+        self.cost = _cost_of(name, measure, costs) if any(costs.values()) else ""
+        if self.cost:
+            measure.cost_up(self.cost)
 
-    @property
-    def settings(self) -> Settings:
-        """The custodian's settings."""
-        return self._custodian.settings
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of who is asked."""
+
+    @abstractmethod
+    def _ask(self, sql: str) -> None:
+        """Pay for a statement, and print its answer and what is left."""
+
+    @abstractmethod
+    def _quote(self, sql: str) -> None:
+        """Print what asking would cost."""
+
+    @abstractmethod
+    def _balance(self) -> None:
+        """Print what is spent of the budget."""
+
+    @abstractmethod
+    def _history(self) -> list[Charge]:
+        """The charges of who asks."""
+
+    @abstractmethod
+    def _after_interrupt(self) -> None:
+        """Say what was charged, and begin anew: what was interrupted halfway is not relied on."""
 
     @property
     def completions(self) -> Completions:
         """What can be typed, by the domain."""
         values: dict[str, list[str]] = {}
-        for name, attribute in self.settings.domain.attributes.items():
+        for name, attribute in self.domain.attributes.items():
             declared = attribute.values if isinstance(attribute, Categorical) else ()
             values[name] = [value for value in declared if isinstance(value, str)]
-        values |= {name: list(level.groups) for name, (_, level) in self.settings.domain.levels.items()}
-        return Completions(self.settings.tables, values)
+        values |= {name: list(level.groups) for name, (_, level) in self.domain.levels.items()}
+        return Completions(self.tables, values)
 
     @property
     def prompt(self) -> str:
         """Whom is asked, and at which cost."""
-        return f"{self.settings.name} {self.settings.measure.symbol} {self.cost or '?'}> "
-
-    def close(self) -> None:
-        """Let go of the custodian."""
-        self._custodian.close()
+        return f"{self.name} {self.measure.symbol} {self.cost or '?'}> "
 
     def do(self, typed: str) -> bool:
         """Do what a line says; False if it says to leave."""
@@ -100,33 +116,10 @@ class Session:
             self._after_interrupt()
         return True
 
-    def _after_interrupt(self) -> None:
-        """Say what was charged, and begin anew: what was interrupted halfway is not relied on."""
-        before = self._custodian
-        try:
-            words = charges_in_words([charge.number for charge in before.latest_charges()] if self._asks else [])
-        except ParcompError:
-            words = "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
-        print(f"parcomp: interrupted; {words}", file=sys.stderr)
-        before.close()
-        self._custodian = pc.Custodian.open(self._path)
-        asked_now(self._custodian)
-
-    def _ask(self, sql: str) -> None:
-        answer = self._custodian.ask(sql, analyst=self._analyst, **self._cost())
-        if answer.charge is not None and not answer.cached:
-            answered(answer.charge)
-        print_answer(self.settings, answer)
-        left = self._custodian.quote(sql, analyst=self._analyst, **self._cost()).remaining
-        print(f"left on these rows: {self.settings.measure.symbol} = {number(left)}")
-
-    def _quote(self, sql: str) -> None:
-        print_quote(self.settings, self._custodian.quote(sql, analyst=self._analyst, **self._cost()))
-
-    def _cost(self) -> Costs:
+    def _cost(self) -> dict[str, str]:
         if not self.cost:
-            raise CostError(f"say what each answer costs first: \\cost X, in {self.settings.measure.parameter}")
-        return cast("Costs", {self.settings.measure.parameter: self.cost})
+            raise CostError(f"say what each answer costs first: \\cost X, in {self.measure.parameter}")
+        return {self.measure.parameter: self.cost}
 
     def _command(self, text: str) -> bool:
         word, _, argument = text.partition(" ")
@@ -137,14 +130,14 @@ class Session:
             case "\\help" | "\\h" | "\\?":
                 self._help()
             case "\\budget":
-                print_balance(self.settings, self._custodian.balance(self._analyst or None))
+                self._balance()
             case "\\domain":
                 self._domain(argument)
             case "\\history":
-                own = [one for one in self._custodian.charges() if one.analyst == self._analyst and not one.is_load]
-                print_charges(self.settings, own) if own else print("no charges yet")
+                own = self._history()
+                print_charges(self.measure, own) if own else print("no charges yet")
             case "\\cost":
-                self.settings.measure.cost_up(argument)
+                self.measure.cost_up(argument)
                 self.cost = argument
             case _:
                 raise ArgumentError(f"unknown command {shown(word)}; there are {', '.join(COMMANDS)}")
@@ -161,7 +154,7 @@ class Session:
         new_console().print(table)
 
     def _domain(self, name: str) -> None:
-        domain = self.settings.domain
+        domain = self.domain
         if not name:
             print_domain(domain)
             return
@@ -169,14 +162,64 @@ class Session:
         print_domain(pc.Domain({name: domain.attributes[name]}, name=domain.name), every_value=True)
 
 
-def _cost_of(settings: Settings, costs: Mapping[str, str | None]) -> str:
+class CustodianSession(Session):
+    """A session with the custodian whose settings file is given."""
+
+    def __init__(self, path: Path, analyst: str, costs: Mapping[str, str | None]) -> None:
+        self._path = path
+        self._analyst = analyst
+        self._custodian = pc.Custodian.open(path)
+        asked_now(self._custodian)
+        settings = self._custodian.settings
+        try:
+            super().__init__(settings.name, settings.domain, settings.measure, settings.tables, costs)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the custodian."""
+        self._custodian.close()
+
+    def _ask(self, sql: str) -> None:
+        settings, cost = self._custodian.settings, cast("Costs", self._cost())
+        answer = self._custodian.ask(sql, analyst=self._analyst, **cost)
+        if answer.charge is not None and not answer.cached:
+            answered(answer.charge)
+        print_answer(settings, answer)
+        left = self._custodian.quote(sql, analyst=self._analyst, **cost).remaining
+        print(f"left on these rows: {self.measure.symbol} = {number(left)}")
+
+    def _quote(self, sql: str) -> None:
+        cost = cast("Costs", self._cost())
+        print_quote(self._custodian.settings, self._custodian.quote(sql, analyst=self._analyst, **cost))
+
+    def _balance(self) -> None:
+        print_balance(self._custodian.settings, self._custodian.balance(self._analyst or None))
+
+    def _history(self) -> list[Charge]:
+        return [one for one in self._custodian.charges() if one.analyst == self._analyst and not one.is_load]
+
+    def _after_interrupt(self) -> None:
+        before = self._custodian
+        try:
+            words = charges_in_words([charge.number for charge in before.latest_charges()] if self._asks else [])
+        except ParcompError:
+            words = "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
+        print(f"parcomp: interrupted; {words}", file=sys.stderr)
+        before.close()
+        self._custodian = pc.Custodian.open(self._path)
+        asked_now(self._custodian)
+
+
+def _cost_of(name: str, measure: Measure, costs: Mapping[str, str | None]) -> str:
     """The cost that an option gives, which must be the one of the dataset's measure."""
-    wanted = settings.measure.parameter
-    given = [name for name, amount in costs.items() if amount is not None]
+    wanted = measure.parameter
+    given = [option for option, amount in costs.items() if amount is not None]
     cost = costs[wanted]
     if cost is None or given != [wanted]:
         raise CostError(
-            f"{settings.name} is accounted in {wanted} ({settings.measure.name}); {' and '.join(given)} was given; "
+            f"{name} is accounted in {wanted} ({measure.name}); {' and '.join(given)} was given; "
             f"state the cost as {wanted} (--{wanted} X)"
         )
     return cost

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
 
 from parcomp.client.exchange import (
     Amount,
+    Amounts,
     Exchange,
     answer_exchange,
     batch_exchange,
@@ -79,15 +80,19 @@ class Client:
 
     def ask_batch(
         self,
-        statements: Sequence[str],
+        statements: Sequence[str | Mapping[str, Any]],
         *,
-        epsilon: Amount | None = None,
-        rho: Amount | None = None,
-        mu: Amount | None = None,
+        epsilon: Amounts = None,
+        rho: Amounts = None,
+        mu: Amounts = None,
         budget: Amount | None = None,
         key: str | None = None,
     ) -> list[ServedAnswer]:
-        """Answers to all statements or none, each at the same cost or all within a budget."""
+        """Answers to all statements or none.
+
+        Costs are one for all or one for each statement, which may also carry its own: ``{"sql": …, "epsilon": "0.1"}``.
+        A ``budget`` instead is shared out so that the mean expected error is least.
+        """
         costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         document = self._send(batch_exchange(statements, costs, budget, key))
         return [ServedAnswer.read(one) for one in document["answers"]]

@@ -22,6 +22,7 @@ from parcomp.errors import ArgumentError, IdempotencyError, RefusedError, Servic
 __all__ = [
     "ATTEMPTS",
     "Amount",
+    "Amounts",
     "Exchange",
     "answer_exchange",
     "batch_exchange",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 Amount: TypeAlias = str | int | float | Decimal
+Amounts: TypeAlias = Amount | Sequence[Amount] | None
+"""One cost for all statements of a batch, or one for each."""
 
 ATTEMPTS: Final = 5
 _AGAIN: Final = frozenset({429, 502, 503, 504})
@@ -73,16 +76,35 @@ def answer_exchange(sql: str, costs: Mapping[str, Amount | None], key: str | Non
 
 
 def batch_exchange(
-    statements: Sequence[str], costs: Mapping[str, Amount | None], budget: Amount | None, key: str | None
+    statements: Sequence[str | Mapping[str, Any]],
+    costs: Mapping[str, Amounts],
+    budget: Amount | None,
+    key: str | None,
 ) -> Exchange:
-    """A request for the answers of a batch, with one cost for each statement or a budget for all."""
-    if isinstance(statements, str):
+    """A request for the answers of a batch, with a cost for all statements or for each, or a budget for all."""
+    if isinstance(statements, (str, Mapping)) or not isinstance(statements, Sequence):
         raise ArgumentError("a batch is a list of statements; ask takes a single one")
-    each = _given(costs)
-    body: dict[str, Any] = {"statements": [{"sql": sql, **each} for sql in statements]}
+    body: dict[str, Any] = {"statements": [_statement(one) for one in statements]}
+    for name, given in costs.items():
+        if given is None:
+            continue
+        each = [given] * len(statements) if isinstance(given, (str, int, float, Decimal)) else list(given)
+        if len(each) != len(statements):
+            raise ArgumentError(f"{len(each):,} costs were given for {len(statements):,} statements")
+        for statement, amount in zip(body["statements"], each, strict=True):
+            statement[name] = _written(amount)
     if budget is not None:
         body["budget"] = _written(budget)
     return Exchange("POST", "/v1/batches", body, key or secrets.token_urlsafe(18))
+
+
+def _statement(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A statement of a batch: SQL, or SQL with its cost such as ``{"sql": …, "epsilon": "0.1"}``."""
+    if isinstance(given, str):
+        return {"sql": given}
+    if not isinstance(given, Mapping) or "sql" not in given:
+        raise ArgumentError('a statement of a batch is SQL, or {"sql": …, "epsilon": …}')
+    return {name: value if name == "sql" else _written(value) for name, value in given.items()}
 
 
 def look_exchange(path: str, **query: Any) -> Exchange:

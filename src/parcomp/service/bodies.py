@@ -46,6 +46,18 @@ def _amount(written: object) -> object:
     raise ValueError('an amount is a decimal above 0, a string such as "0.1" or a number')
 
 
+def _independent(written: object) -> object:
+    if written != "independent":
+        raise ValueError('the only strategy that is offered is "independent", which is also the default')
+    return written
+
+
+def _not_estimated(written: object) -> object:
+    if written is not False:
+        raise ValueError("estimates from answers together are not offered; leave it out")
+    return written
+
+
 # As "anything that the validator takes", so that leaving it out is one thing and null, which it does not take, another.
 Amount = Annotated[
     Any,
@@ -130,8 +142,8 @@ class BatchBody(_Strict):
 
     statements: Annotated[list[StatementBody], Field(min_length=1, max_length=10_000)]
     budget: Amount = _absent()
-    strategy: Literal["independent"] = "independent"
-    estimate: Literal[False] = False
+    strategy: Annotated[Literal["independent"], BeforeValidator(_independent)] = "independent"
+    estimate: Annotated[Literal[False], BeforeValidator(_not_estimated)] = False
 
     @model_validator(mode="after")
     def _costs_or_budget(self) -> BatchBody:

@@ -1,0 +1,64 @@
+"""A session with a server: the same lines, over the network, as the analyst of a key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from parcomp.cli.remote import print_served_answer, print_served_balance, print_served_quote
+from parcomp.cli.shell_session import Session
+from parcomp.cli.terminal import number
+from parcomp.ledger import Charge
+from parcomp.model import Domain
+from parcomp.privacy import find_measure
+
+if TYPE_CHECKING:
+    from parcomp.client import Client
+
+__all__ = ["ServedSession"]
+
+
+class ServedSession(Session):
+    """A session with a server; the domain is asked for once, at its beginning."""
+
+    def __init__(self, client: Client, costs: Mapping[str, str | None]) -> None:
+        self._client = client
+        try:
+            domain = Domain.described(client.domain())
+            measure = find_measure(client.budget()["measure"])
+            super().__init__(domain.name, domain, measure, {domain.name}, costs)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close()
+
+    def _ask(self, sql: str) -> None:
+        cost = self._cost()
+        print_served_answer(self._client.ask(sql, **cost))
+        left = self._client.quote(sql, **cost).remaining
+        print(f"left on these rows: {self.measure.symbol} = {number(left)}")
+
+    def _quote(self, sql: str) -> None:
+        print_served_quote(self._client.quote(sql, **self._cost()))
+
+    def _balance(self) -> None:
+        print_served_balance(self._client.budget())
+
+    def _history(self) -> list[Charge]:
+        names = [one.name for one in fields(Charge)]
+        charges = (Charge(**{name: one[name] for name in names}) for one in self._client.ledger())
+        return [one for one in charges if not one.is_load]
+
+    def _after_interrupt(self) -> None:
+        # Only the server knows on which side of its commit the interrupt came.
+        words = (
+            "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
+            if self._asks
+            else "nothing was charged"
+        )
+        print(f"parcomp: interrupted; {words}", file=sys.stderr)
