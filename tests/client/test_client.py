@@ -44,7 +44,7 @@ def test_what_analysts_do(served: Served, anna: Client):
     assert low < answer.value < high
     assert answer.rows == ((answer.value,),)
     grouped = anna.ask("SELECT sex, COUNT(*) FROM people GROUP BY sex", epsilon=0.1)
-    assert grouped.names == ("sex", "value")
+    assert grouped.names == ("sex", "COUNT(*)")
     assert [row[0] for row in grouped.rows] == ["F", "M"]
     frame = grouped.to_pandas()
     assert list(frame.columns) == ["sex", "value", "low", "high"]

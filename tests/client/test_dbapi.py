@@ -38,7 +38,7 @@ def test_rows_are_fetched_in_every_way(connection):
     with pytest.raises(dbapi.InterfaceError):
         cursor.fetchone()
     cursor.execute("SELECT age, COUNT(*) FROM people WHERE sex = ? GROUP BY age", ["F"])
-    assert [column[0] for column in cursor.description] == ["age", "value"]
+    assert [column[0] for column in cursor.description] == ["age", "COUNT(*)"]
     assert cursor.rowcount == 10
     first = cursor.fetchone()
     assert first[0] == 0
@@ -57,7 +57,7 @@ def test_pandas_reads_sql(connection):
         # It says that it is tested with SQLAlchemy's connections only.
         warnings.simplefilter("ignore", UserWarning)
         frame = pd.read_sql("SELECT sex, COUNT(*) FROM people GROUP BY sex", connection)
-    assert list(frame.columns) == ["sex", "value"]
+    assert list(frame.columns) == ["sex", "COUNT(*)"]
     assert list(frame["sex"]) == ["F", "M"]
 
 

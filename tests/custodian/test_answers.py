@@ -29,6 +29,7 @@ def test_a_single_number_has_a_value_and_an_interval() -> None:
         "cost": 0.5,
         "expected_error": 2.5,
         "cached": False,
+        "names": ["count"],
     }
 
 

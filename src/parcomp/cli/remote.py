@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parcomp.cli.served_answers import print_served_answer, print_served_balance, print_served_quote
 from parcomp.errors import ArgumentError, FileError, SettingsError, SqlError
 
 if TYPE_CHECKING:
-    from parcomp.client import Client, ServedAnswer, ServedQuote
+    from parcomp.client import Client, ServedAnswer
 
 __all__ = [
     "ask_server",
     "batch_server",
     "budget_server",
     "client_of",
-    "print_served_answer",
-    "print_served_balance",
-    "print_served_quote",
     "quote_server",
     "reaching",
 ]
@@ -74,10 +72,10 @@ def quote_server(server: str, sql: str, epsilon: str | None, rho: str | None, mu
     """Print what asking a server would cost."""
     with client_of(server) as client:
         found = client.quote(sql, epsilon=epsilon, rho=rho, mu=mu)
-    if as_json:
-        print(json.dumps(found.as_json(), ensure_ascii=False))
-    else:
-        print_served_quote(found)
+        if as_json:
+            print(json.dumps(found.as_json(), ensure_ascii=False))
+        else:
+            print_served_quote(found, client.budget()["measure"])
 
 
 def ask_server(
@@ -152,27 +150,6 @@ def client_of(server: str) -> Client:
     return Client(server)
 
 
-def print_served_quote(found: ServedQuote) -> None:
-    """Print what asking would mean."""
-    error = "depends on how many rows there are" if found.expected_error is None else f"± {found.expected_error:,.4g}"
-    _print_pairs(
-        ("verdict", "fits" if found.fits else "does not fit"),
-        ("cost", f"{found.cost:g}"),
-        ("adds", f"{found.adds:g} to what the dataset has spent"),
-        ("remaining", f"{found.remaining:g} on the rows of this query"),
-        ("expected error", error),
-    )
-
-
-def print_served_balance(told: Mapping[str, Any]) -> None:
-    """Print what was spent, by whom."""
-    names = ("measure", "budget", "spent", "sequential", "charges")
-    _print_pairs(
-        *((name, str(told[name])) for name in names),
-        *((f"quota of {name}", f"{one['quota']}, spent {one['spent']}") for name, one in told["analysts"].items()),
-    )
-
-
 def _rehearse(client: Client, statements: Sequence[str], costs: Mapping[str, str | None], as_json: bool) -> None:
     """Answer from random rows of the domain, which the server tells, with the noise that the cost buys.
 
@@ -221,28 +198,3 @@ def _print_answer(answer: ServedAnswer, as_json: bool) -> None:
         print(json.dumps(answer.as_json(), ensure_ascii=False))
     else:
         print_served_answer(answer)
-
-
-def print_served_answer(answer: ServedAnswer) -> None:
-    """Print an answer with its intervals, and what was paid for it."""
-    from rich.text import Text
-
-    from parcomp.cli.terminal import new_console, number, plain_table
-
-    table = plain_table(*answer.names, ">95 % interval")
-    for row, (low, high) in zip(answer.rows, answer.intervals, strict=True):
-        cells = [Text("null" if one is None else one if isinstance(one, str) else number(one)) for one in row]
-        table.add_row(*cells, f"{number(low)} to {number(high)}")
-    new_console().print(table)
-    paid = "free" if answer.charge is None else f"free: charge {answer.charge} paid for it" if answer.cached else ""
-    error = "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
-    print(f"{error}{paid or f'charge {answer.charge}, cost {answer.cost:g}'}")
-
-
-def _print_pairs(*pairs: Sequence[str]) -> None:
-    from parcomp.cli.terminal import new_console, plain_table
-
-    table = plain_table("", "", names=True)
-    for name, value in pairs:
-        table.add_row(name, value)
-    new_console().print(table)

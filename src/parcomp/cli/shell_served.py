@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from parcomp.cli.remote import print_served_answer, print_served_balance, print_served_quote
+from parcomp.cli.served_answers import print_served_answer, print_served_balance, print_served_quote
 from parcomp.cli.shell_session import Session
 from parcomp.cli.terminal import number
 from parcomp.ledger import Charge
@@ -44,14 +44,15 @@ class ServedSession(Session):
         print(f"left on these rows: {self.measure.symbol} = {number(left)}")
 
     def _quote(self, sql: str) -> None:
-        print_served_quote(self._client.quote(sql, **self._cost()))
+        print_served_quote(self._client.quote(sql, **self._cost()), self._client.budget()["measure"])
 
     def _balance(self) -> None:
         print_served_balance(self._client.budget())
 
     def _history(self) -> list[Charge]:
+        # Digests of the chain are not for analysts.
         names = [one.name for one in fields(Charge)]
-        charges = (Charge(**{name: one[name] for name in names}) for one in self._client.ledger())
+        charges = (Charge(**{name: one.get(name, "") for name in names}) for one in self._client.ledger())
         return [one for one in charges if not one.is_load]
 
     def _after_interrupt(self) -> None:

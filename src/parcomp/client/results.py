@@ -68,8 +68,10 @@ class ServedAnswer(Tabular):
             names = tuple(document["names"])
             rows = tuple(zip(*document["columns"], strict=True))
         else:
-            names = (*(groups[0]["group"] if groups else ()), "value")
-            rows = tuple((*one["group"].values(), one["value"]) for one in groups)
+            labels = tuple(groups[0]["group"]) if groups else ()
+            # In the order of the SELECT list, under the names that it gives.
+            names = tuple(document.get("names") or (*labels, "value"))
+            rows = tuple(tuple(one["group"].get(name, one["value"]) for name in names) for one in groups)
         return cls(
             _member(document, "charge"),
             names,
@@ -85,6 +87,16 @@ class ServedAnswer(Tabular):
     def grouped(self) -> bool:
         """Whether it was asked for with GROUP BY."""
         return "groups" in self.document
+
+    def items(self) -> list[tuple[str, tuple[Value, ...], tuple[tuple[Any, ...], ...] | None]]:
+        """The columns: the name, the values, and the 95 % interval of each, None where they are labels."""
+        values = list(zip(*self.rows, strict=True)) or [()] * len(self.names)
+        if "columns" in self.document:
+            told = [None if one is None else tuple(map(tuple, one)) for one in self.document["intervals"]]
+        else:
+            labels = self.document["groups"][0]["group"] if self.document.get("groups") else {}
+            told = [None if name in labels else self.intervals for name in self.names]
+        return list(zip(self.names, values, told, strict=True))
 
     @property
     def value(self) -> Value:
@@ -106,8 +118,14 @@ class ServedAnswer(Tabular):
         return dict(self.document)
 
     def _columns(self) -> Columns:
-        """The columns of the answer, and the ends of the interval of its first number as ``low`` and ``high``."""
-        names = _distinct([*self.names, "low", "high"])
+        """The columns of the answer, and the ends of the interval of its first number as ``low`` and ``high``.
+
+        A single number stands under ``value``, as in an answer of a custodian.
+        """
+        named = [name for name, _, _ in self.items()]
+        if "columns" not in self.document:
+            named = [name if intervals is None else "value" for name, _, intervals in self.items()]
+        names = _distinct([*named, "low", "high"])
         values = [*zip(*self.rows, strict=True)] or [()] * len(self.names)
         ends = [*zip(*self.intervals, strict=True)] or [(), ()]
         paid = {name: getattr(self, name) for name in ("charge", "cost", "expected_error", "cached")}

@@ -246,9 +246,8 @@ class Answer(Tabular):
         else:
             numbers = {"value": self.value, "interval": list(self.interval)}
         paid = {name: getattr(self, name) for name in ("cost", "expected_error", "cached")}
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"names": [column.name for column in self.columns]}
         if len(self.measured) > 1:
-            more["names"] = [column.name for column in self.columns]
             more["columns"] = [list(column.values) for column in self.columns]
             more["intervals"] = [
                 None if column.figures is None else [[figure.low, figure.high] for figure in column.figures]
