@@ -94,10 +94,11 @@ MODES = {
     "phone-dark": (PHONE, "dark"),
 }
 KEPT = re.compile(
-    r"few-(?!maps|other-role|no-page|not-asked).*-(light|dark)$|empty-(overview|ask)-(light|dark)$"
-    r"|crowded-(overview|graph|map)-(light|dark)$"
+    r"few-(?!maps|other-role|no-page|not-asked).*|empty-(overview|ask)-(light|dark)|crowded-(overview|map)-(light|dark)"
+    r"|crowded-graph-.*"
 )
-KEPT_ON_A_PHONE = re.compile(r"few-(ask|overview)-phone-(light|dark)$|crowded-graph-phone-(light|dark)$")
+"""What the documentation shows: every page, and how some look with nothing asked or with much."""
+
 TALLEST = 1_500
 COLORS = 96
 
@@ -168,8 +169,9 @@ def _take(
 
 def _keep(taken: Path, images: Path) -> None:
     """Write the pictures of the documentation: cut where they are long, and with few colors."""
+    images.mkdir(parents=True, exist_ok=True)
     for path in sorted(taken.glob("*.png")):
-        if not (KEPT.match(path.stem) or KEPT_ON_A_PHONE.match(path.stem)):
+        if not KEPT.fullmatch(path.stem):
             continue
         with Image.open(path) as picture:
             cut = picture.convert("RGB").crop((0, 0, picture.width, min(picture.height, TALLEST)))

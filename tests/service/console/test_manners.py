@@ -120,6 +120,23 @@ def test_what_takes_long_shows_that_it_is_waited_for(shared: Served, person):
     expect(page.locator("#busy")).to_be_hidden()
 
 
+def test_a_page_that_is_left_does_not_take_away_the_sign_of_the_next(shared: Served, person):
+    page = person(shared).sign_in("boss").page
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    waiting = []
+    for path in ("**/console/keys", "**/v1/budget/map?*"):
+        page.route(path, lambda route: waiting.append(route))  # noqa: PLW0108  built-in functions are not taken
+    page.get_by_role("link", name="Analysts").click()
+    expect(page.locator("main[aria-busy]")).to_have_count(1)
+    page.get_by_role("link", name="Map").click()
+    page.wait_for_timeout(300)
+    assert len(waiting) == 2
+    expect(page.locator("main[aria-busy]")).to_have_count(1)
+    waiting[1].continue_()
+    expect(page.get_by_role("heading", name="Map")).to_be_visible()
+    expect(page.locator("main[aria-busy]")).to_have_count(0)
+
+
 @pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_pages_do_not_jump_as_they_load(asked: Served, person, screen):
     jumped = {}

@@ -40,7 +40,8 @@ def test_the_head_is_that_of_the_chain_with_its_loads(tmp_path: Path):
 def test_without_charges_the_head_is_the_beginning_of_the_chain(shared: Served):
     shown = shared.get("/console/overview", "boss").json()
     assert (shown["number"], shown["points"]) == (0, [])
-    assert shown["head"] == Settings.load(shared.path).binding.digest
+    verified = shared.call("POST", "/console/audits", "boss", json={}).json()
+    assert shown["head"] == verified["head"] == audited(Settings.load(shared.path)).head
 
 
 def test_against_replacing_a_row_the_loss_is_shown(tmp_path: Path):

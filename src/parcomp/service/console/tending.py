@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from parcomp.custodian import Access, Custodian, budget_map, charge_graph
 from parcomp.custodian.accountant import Expense
 from parcomp.errors import ArgumentError
-from parcomp.ledger import AccessKey, Charge, MarkFile, Role, audit_charges, open_marked_ledger, utc_now
+from parcomp.ledger import AccessKey, Charge, MarkFile, Role, audit_charges, open_ledger, open_marked_ledger, utc_now
 from parcomp.model import Query as Region
 from parcomp.model import read_predicate
 from parcomp.service.console.course import Step, course_of, left_on_rows, reason_of
@@ -272,11 +272,18 @@ def _overview(custodian: Custodian) -> dict[str, Any]:
         "points": points,
         "today": sum(one.charge.time.startswith(today) for one in made),
         "charged": Counter(one.charge.analyst for one in made),
-        "head": custodian.settings.binding.digest if last is None else last.digest,
+        "head": _beginning(custodian) if last is None else last.digest,
         "number": 0 if last is None else last.number,
         "loads": sum(one.is_load for one in entries),
         "loaded_last": last is not None and last.is_load,
     }
+
+
+def _beginning(custodian: Custodian) -> str:
+    """What the first entry will follow; the ledger knows the rows that it was made with, settings do not."""
+    settings = custodian.settings
+    with closing(open_ledger(settings.ledger, settings.binding)) as ledger:
+        return ledger.binding.digest
 
 
 def _maps(custodian: Custodian, x: str, y: str, z: str) -> dict[str, Any]:

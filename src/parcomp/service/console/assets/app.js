@@ -65,6 +65,7 @@ function signIn(message = "", problem = "") {
   leave = null;
   shown += 1;
   document.title = "Sign in · Parcomp";
+  main.removeAttribute("aria-busy");
   top.replaceChildren();
   const key = h("input", { type: "password", name: "key", required: true, autocomplete: "current-password", spellcheck: "false", maxlength: 200 });
   const button = h("button", { type: "submit", class: "primary" }, "Sign in");
@@ -80,6 +81,7 @@ function signIn(message = "", problem = "") {
           const found = await post("/console/session", { key: key.value.trim() });
           keepToken(found.token);
           session = found;
+          main.replaceChildren(h("p", { class: "muted" }, "Opening…"));
           await show();
         } catch (error) {
           said.replaceChildren(notice("bad", error.kind === "unauthorized" ? "This key is not known, or it was revoked." : error.kind === "body" ? "That is not a key. A key begins with pc_ and has no blanks." : error.message));
@@ -105,6 +107,7 @@ async function show() {
   const turn = (shown += 1);
   leave?.();
   leave = null;
+  main.removeAttribute("aria-busy");
   if (!hasToken()) return signIn();
   try {
     session ??= await get("/console/session");
@@ -142,7 +145,8 @@ async function show() {
   } catch (error) {
     if (turn === shown && error.name !== "AbortError" && error.status !== 401) failed(error);
   } finally {
-    main.removeAttribute("aria-busy");
+    // A page that was left while it loaded says nothing of the one that is loading.
+    if (turn === shown) main.removeAttribute("aria-busy");
   }
 }
 

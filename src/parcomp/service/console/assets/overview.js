@@ -68,8 +68,8 @@ function spending(balance, { points }, { symbol }) {
       });
     }
     // Round numbers, and the last one in place of a round one that is close to it.
-    const round = ticks(from, to, about).filter((value) => Number.isInteger(value) && to - value > (to - from) / about / 2);
-    return [...round, to].map((value) => [value, value ? plural(value, "charge") : "0"]);
+    const round = ticks(from, to, about).filter((value) => Number.isInteger(value) && to - value > ((to - from) / about) * 0.7);
+    return [...round, to].map((value) => [value, value === to ? plural(value, "charge") : num(value)]);
   };
   const label = `Spending: ${symbol} ${num(balance.spent)} by overlap, ${symbol} ${num(balance.sequential)} one by one`;
   const times_ = balance.spent > 0 ? balance.sequential / balance.spent : 1;
