@@ -273,3 +273,13 @@ TestGrowingMachine = GrowingMachine.TestCase
 TestGrowingMachine.settings = settings(
     max_examples=20, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+class TestManyLongHistories(GrowingMachine.TestCase):
+    """The same machine, twenty times as often and twice as long."""
+
+    settings = settings(
+        max_examples=400, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    )
