@@ -11,12 +11,15 @@ import gzip
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from pyarrow import csv, parquet
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, limited, timed
@@ -49,16 +52,20 @@ DOMAIN = Domain(
 )
 _PERSON = "person"
 _SLOWEST, _MOST_GIB = 30.0, 2.0
+_PART_ROWS = 1_000_000
+"""How many rows are made at a time."""
 
 
 @benchmark("encode")
 def encoding(settings: Settings) -> Iterator[Row]:
     """Encoding rows of ten columns from CSV and Parquet: time and peak memory."""
     one_million = 100_000 if settings.quick else 1_000_000
+    drawn: list[tuple[int, float, float]] = []
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for rows in (one_million,) if settings.quick else (one_million, 4 * one_million):
-            _write_files(directory, rows)
+        for times in (1, 2) if settings.quick else (1, 2, 4, 10, 20):
+            rows = times * one_million
+            _write_files(directory, rows, every=times == 1)
             cases = {
                 "CSV": "t.csv",
                 "CSV, at most 3 rows a person": "t.csv",
@@ -66,14 +73,35 @@ def encoding(settings: Settings) -> Iterator[Row]:
                 "Parquet": "t.parquet",
             }
             for case, file in cases.items() if rows == one_million else [("CSV", "t.csv")]:
-                found, timing = limited(_encoded, (str(directory / file), "person" in case), 600.0)
+                found, timing = limited(_encoded, (str(directory / file), "person" in case), 600.0 * times)
                 figures = _figures(found, timing)
+                if case == "CSV" and found is not None:
+                    drawn.append((rows, found[0].seconds, figures["peak GiB"]))
                 goal = Goal(
                     f"≤ {_SLOWEST:g} s, ≤ {_MOST_GIB:g} GiB",
                     found is not None and found[0].seconds <= _SLOWEST and figures["peak GiB"] <= _MOST_GIB,
                 )
                 stated = case == "CSV" and rows == one_million
                 yield Row(f"{case}, {rows:,} rows", figures, settings.at_full_size(goal) if stated else None)
+
+    _plot(drawn, settings.out / "encode.png")
+
+
+def _plot(drawn: list[tuple[int, float, float]], picture: Path) -> None:
+    """How time and peak memory grow with the rows of a CSV file."""
+    if len(drawn) < 2:
+        return
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    rows, seconds, peaks = zip(*drawn, strict=True)
+    axes.loglog(rows, seconds, marker="o", label="seconds")
+    axes.loglog(rows, peaks, marker="o", label="peak memory in GiB")
+    axes.set_xlabel("rows")
+    axes.grid(visible=True, which="both", alpha=0.3)
+    axes.legend()
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture, dpi=150)
 
 
 def _figures(found: tuple[Timing, int, int] | None, whole: Timing) -> dict[str, Any]:
@@ -104,21 +132,37 @@ def _encoded(source: str, persons: bool) -> tuple[Timing, int, int]:
     return timing, imprint.rows, peak_memory()
 
 
-def _write_files(directory: Path, rows: int) -> None:
-    """The same random rows as CSV, as packed CSV and as Parquet."""
-    table = _table(rows)
-    parquet.write_table(table, directory / "t.parquet")
-    texts = [
-        pc.fill_null(pc.cast(column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column, pa.string()), "NA")
-        for column in table.columns
-    ]
-    csv.write_csv(pa.table(texts, table.column_names), directory / "t.csv", csv.WriteOptions(quoting_style="none"))
-    with (directory / "t.csv").open("rb") as plain, gzip.open(directory / "t.csv.gz", "wb", compresslevel=1) as packed:
-        shutil.copyfileobj(plain, packed, 2**20)
+def _write_files(directory: Path, rows: int, *, every: bool) -> None:
+    """The same random rows as CSV and, of ``every`` kind, as packed CSV and as Parquet; a part of them at a time."""
+    with ExitStack() as files:
+        plain: Any = None
+        for number, start in enumerate(range(0, rows, _PART_ROWS)):
+            table = _table(min(_PART_ROWS, rows - start), rows // 3 + 1, number)
+            texts = pa.table([_written(column) for column in table.columns], table.column_names)
+            if plain is None:
+                options = csv.WriteOptions(quoting_style="none")
+                plain = files.enter_context(csv.CSVWriter(directory / "t.csv", texts.schema, write_options=options))
+                parts = parquet.ParquetWriter(directory / "t.parquet", table.schema)
+                stored = files.enter_context(parts)
+            plain.write_table(texts)
+            if every:
+                stored.write_table(table)
+    if every:
+        with (
+            (directory / "t.csv").open("rb") as text,
+            gzip.open(directory / "t.csv.gz", "wb", compresslevel=1) as packed,
+        ):
+            shutil.copyfileobj(text, packed, 2**20)
 
 
-def _table(rows: int) -> pa.Table:
-    chance = np.random.default_rng(7)
+def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as text, with what stands for null."""
+    plain = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+    return pc.fill_null(pc.cast(plain, pa.string()), "NA")
+
+
+def _table(rows: int, persons: int, part: int) -> pa.Table:
+    chance = np.random.default_rng(7 + part)
 
     def known(values: Any, kind: pa.DataType | None = None) -> pa.Array:
         return pa.array(values, kind, mask=chance.random(rows) < 0.02)
@@ -145,6 +189,6 @@ def _table(rows: int) -> pa.Table:
             "born": known(days, pa.date32()),
             "seen": known(seconds, pa.timestamp("s")),
             "alive": known(chance.random(rows) < 0.9),
-            _PERSON: pa.array(chance.integers(0, rows // 3 + 1, rows)),
+            _PERSON: pa.array(chance.integers(0, persons, rows)),
         }
     )
