@@ -39,8 +39,7 @@ NOT_RUN = {
     ("docs/cli.md", ""): (len(COMMANDS) - 1, "how a command is called, which test_commands.py compares"),
     ("docs/ledger.md", "text"): (1, "the order of the fields of a digest, which tests/ledger recomputes"),
     ("docs/service.md", "nginx"): (1, "a proxy's settings"),
-    ("docs/service.md", "ini"): (1, "a unit of systemd"),
-    ("docs/service.md", "dockerfile"): (1, "a container's recipe"),
+    ("docs/service.md", "sh"): (1, "needs an engine for containers; tests/docs/test_deploy.py reads the files"),
     ("docs/ledger.md", "sql"): (1, "grants, which tests/contract/test_postgres_ledger.py gives"),
 }
 """The blocks that the tests below do not take, by page and language: how many there are, and who looks at them."""
