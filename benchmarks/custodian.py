@@ -6,6 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,11 @@ from parcomp.cli.demo_session import write_census
 from parcomp.custodian import Custodian
 from parcomp.custodian import Settings as CustodianSettings
 from parcomp.errors import RefusedError
-from parcomp.ledger import Entry, create_ledger, utc_now
+from parcomp.ledger import Entry, open_ledger, utc_now
 from parcomp.model import Condition, Query, Statement
 from parcomp.overlap import LiveOverlap
 
-__all__ = ["custodian"]
+__all__ = ["custodian", "longest"]
 
 _UNIT_COST = 10**4
 """Costs are up to this many units, so that thousands of them fit a budget of 1."""
@@ -31,29 +32,48 @@ def custodian(settings: Settings) -> Iterator[Row]:
     """A custodian on a SQLite ledger of census-like charges (paper §7.2): opening it, deciding, and asking."""
     held, more = (1_000, 50) if settings.quick else (10_000, 500)
     for seed in range(1 if settings.quick else 3):
-        with tempfile.TemporaryDirectory() as directory:
-            path = write_census(Path(directory))
-            queries = list(workloads.census_sample(held + 2 * more, seed))
-            _fill(CustodianSettings.load(path), queries[:held], seed)
-            began = time.perf_counter()
-            opened = Custodian.open(path)
-            opening = time.perf_counter() - began
-            with opened:
-                quoting = _quote_all(opened, queries[held : held + more])
-                asking, admitted = _ask_all(opened, queries[held + more :])
-        p50, p99 = np.percentile(quoting, [50, 99]).tolist()
-        ask50, ask99 = np.percentile(asking, [50, 99]).tolist()
-        figures = {
-            "charges": held,
-            "opening": Timing(opening),
-            "decision p50": Timing(p50),
-            "p99": Timing(p99),
-            "ask p50": Timing(ask50),
-            "ask p99": Timing(ask99),
-            "admitted": f"{admitted} of {more}",
-        }
+        figures, opening, p99 = _measured(held, more, seed)
         goal = Goal("decision p99 ≤ 50 ms, opening < 3 s", p99 <= 0.05 and opening < 3)
         yield Row(f"seed {seed}", figures, settings.at_full_size(goal))
+
+
+@benchmark("longest-ledger")
+def longest(settings: Settings) -> Iterator[Row]:
+    """A custodian on a SQLite ledger of 100,000 census-like charges: opening it, deciding, and asking."""
+    held, more = (5_000, 50) if settings.quick else (100_000, 500)
+    figures, opening, p99 = _measured(held, more, seed=0)
+    goal = Goal("decision p99 ≤ 100 ms, opening ≤ 10 s", p99 <= 0.1 and opening <= 10)
+    yield Row("seed 0", figures, settings.at_full_size(goal))
+
+
+def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float, float]:
+    """Figures of a ledger of so many charges, with so many quotes and asks; seconds of opening, p99 of quotes."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = write_census(Path(directory))
+        queries = list(workloads.census_sample(held + 2 * more, seed))
+        Custodian.create(path).close()
+        _fill(CustodianSettings.load(path), queries[:held], seed)
+        began, worked = time.perf_counter(), time.process_time()
+        opened = Custodian.open(path)
+        opening, worked = time.perf_counter() - began, time.process_time() - worked
+        with opened:
+            # The first one loads kernels.
+            _quote_all(opened, queries[held : held + 1])
+            quoting = _quote_all(opened, queries[held : held + more])
+            asking, admitted = _ask_all(opened, queries[held + more :])
+    p50, p99 = np.percentile(quoting, [50, 99]).tolist()
+    ask50, ask99 = np.percentile(asking, [50, 99]).tolist()
+    figures = {
+        "charges": held,
+        "opening": Timing(opening),
+        "its CPU": Timing(worked),
+        "decision p50": Timing(p50),
+        "p99": Timing(p99),
+        "ask p50": Timing(ask50),
+        "ask p99": Timing(ask99),
+        "admitted": f"{admitted} of {more}",
+    }
+    return figures, opening, p99
 
 
 def _fill(settings: CustodianSettings, queries: list[Query], seed: int) -> None:
@@ -67,10 +87,8 @@ def _fill(settings: CustodianSettings, queries: list[Query], seed: int) -> None:
         )
         for query, cost in zip(queries, costs, strict=True)
     ]
-    ledger = create_ledger(settings.ledger, settings.binding)
-    with ledger.transaction() as transaction:
+    with closing(open_ledger(settings.ledger, settings.binding)) as ledger, ledger.transaction() as transaction:
         transaction.append(entries)
-    ledger.close()
 
 
 def _quote_all(opened: Custodian, queries: list[Query]) -> list[float]:

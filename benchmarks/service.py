@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ from parcomp.custodian import Settings as CustodianSettings
 from parcomp.ledger import audit_charges, open_ledger
 from parcomp.samples import census_table
 
-__all__ = ["load"]
+__all__ = ["load", "together"]
 
 _CLIENTS = 64
 _EPSILON = "0.000002"
@@ -43,16 +45,40 @@ class _Load:
 @benchmark("serve")
 def load(settings: Settings) -> Iterator[Row]:
     """64 clients on loopback, 2 workers, a SQLite ledger and a table of 1,000,000 rows; every question is new."""
-    rows, duration = (50_000, 10.0) if settings.quick else (1_000_000, 60.0)
+    rows, duration = _size(settings)
     with tempfile.TemporaryDirectory() as directory:
         path = _written(Path(directory), rows)
-        with Access(CustodianSettings.load(path)) as access:
-            keys = [access.add(name, "analyst").key for name in ("anna", "ben")]
-        seen, elapsed = _served(path, keys, duration)
-        with Custodian.open(path) as custodian:
-            charges = custodian.charges()
-            with closing(open_ledger(custodian.settings.ledger, custodian.settings.binding)) as ledger:
-                sound = audit_charges(charges, ledger.binding, custodian.settings.domain).ok
+        yield _row(settings, path, [_command(path, workers=2)], rows, duration)
+
+
+@benchmark("serve-together")
+def together(settings: Settings) -> Iterator[Row]:
+    """64 clients, two servers of one worker each that share a ledger in PostgreSQL, and a table of 1,000,000 rows."""
+    from tests.servers import running_postgres  # noqa: PLC0415  may not be installed
+
+    rows, duration = _size(settings)
+    with running_postgres() as ledger, tempfile.TemporaryDirectory() as directory:
+        path = _written(Path(directory), rows, ledger)
+        # Another machine has its own settings, its own copy of the coded table and its own mark.
+        second = path.with_name("second.toml")
+        second.write_text(path.read_text())
+        shutil.copy2(path.with_suffix(".codes"), second.with_suffix(".codes"))
+        yield _row(settings, path, [_command(path), _command(second)], rows, duration)
+
+
+def _size(settings: Settings) -> tuple[int, float]:
+    return (50_000, 10.0) if settings.quick else (1_000_000, 60.0)
+
+
+def _row(settings: Settings, path: Path, commands: list[list[str]], rows: int, duration: float) -> Row:
+    """What 64 clients see of servers that are started by these commands, and whether their ledger is right."""
+    with Access(CustodianSettings.load(path)) as access:
+        keys = [access.add(name, "analyst").key for name in ("anna", "ben")]
+    seen, elapsed = _served(commands, keys, duration)
+    with Custodian.open(path) as custodian:
+        charges = custodian.charges()
+        with closing(open_ledger(custodian.settings.ledger, custodian.settings.binding)) as ledger:
+            sound = audit_charges(charges, ledger.binding, custodian.settings.domain).ok
     answered = seen.statuses.get(200, 0)
     p50, p99 = np.percentile(seen.seconds, [50, 99]).tolist()
     figures = {
@@ -63,12 +89,13 @@ def load(settings: Settings) -> Iterator[Row]:
         "p99": Timing(p99),
         "errors": sum(count for status, count in seen.statuses.items() if status != 200),
         "ledger": "verified" if sound and len(charges) == answered else "wrong",
+        "load": f"{os.getloadavg()[0]:.1f}",
     }
     goal = Goal("≥ 50 answers a second, no error", answered / elapsed >= 50 and figures["errors"] == 0)
-    yield Row(f"{_CLIENTS} clients", figures, settings.at_full_size(goal))
+    return Row(f"{_CLIENTS} clients", figures, settings.at_full_size(goal))
 
 
-def _written(directory: Path, rows: int) -> Path:
+def _written(directory: Path, rows: int, ledger: str = "") -> Path:
     """A census of so many rows, whose ledger is empty."""
     path = write_census(directory)
     columns = census_table(rows, seed=1)
@@ -76,23 +103,34 @@ def _written(directory: Path, rows: int) -> Path:
         database.register("drawn", {name: columns[name] for name in columns})
         database.execute("DELETE FROM census")
         database.execute("INSERT INTO census SELECT income, age, marital, race, gender FROM drawn")
-    with path.open("a") as file:
-        file.write("\n[service]\nrate = 100000\n")
+    text = path.read_text() + "\n[service]\nrate = 100000\n"
+    path.write_text(text.replace("sqlite:///ledger.db", ledger) if ledger else text)
     Custodian.create(path).close()
     return path
 
 
-def _served(path: Path, keys: list[str], duration: float) -> tuple[_Load, float]:
-    command = [sys.executable, "-m", "parcomp.cli", "serve", "-c", str(path), "--port", "0", "--workers", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        try:
+def _command(path: Path, workers: int = 1) -> list[str]:
+    return [sys.executable, "-m", "parcomp.cli", "serve", "-c", str(path), "--port", "0", "--workers", str(workers)]
+
+
+def _served(commands: list[list[str]], keys: list[str], duration: float) -> tuple[_Load, float]:
+    servers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for command in commands
+    ]
+    try:
+        urls = []
+        for server in servers:
             assert server.stdout is not None
             found = re.search(r"http://\S+", server.stdout.readline())
             assert found is not None
             _wait_for(found[0])
-            return asyncio.run(_ask_all(found[0], keys, duration))
-        finally:
+            urls.append(found[0])
+        return asyncio.run(_ask_all(urls, keys, duration))
+    finally:
+        for server in servers:
             server.terminate()
+        for server in servers:
+            server.communicate()
 
 
 def _wait_for(url: str) -> None:
@@ -107,24 +145,31 @@ def _wait_for(url: str) -> None:
     raise TimeoutError("the server did not start")
 
 
-async def _ask_all(url: str, keys: list[str], duration: float) -> tuple[_Load, float]:
+async def _ask_all(urls: list[str], keys: list[str], duration: float) -> tuple[_Load, float]:
     seen, began = _Load(), time.monotonic()
     limits = httpx.Limits(max_connections=_CLIENTS, max_keepalive_connections=_CLIENTS)
-    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
+    async with httpx.AsyncClient(timeout=60, limits=limits) as http:
         clients = (
-            _ask(http, seen, keys[number % len(keys)], random.Random(number), began + duration)
+            _ask(
+                http,
+                urls[number % len(urls)],
+                seen,
+                keys[number // 2 % len(keys)],
+                random.Random(number),
+                began + duration,
+            )
             for number in range(_CLIENTS)
         )
         await asyncio.gather(*clients)
     return seen, time.monotonic() - began
 
 
-async def _ask(http: httpx.AsyncClient, seen: _Load, key: str, draw: random.Random, until: float) -> None:
+async def _ask(http: httpx.AsyncClient, url: str, seen: _Load, key: str, draw: random.Random, until: float) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     while (began := time.monotonic()) < until:
         body = {"sql": _question(draw), "epsilon": _EPSILON}
         try:
-            status = (await http.post("/v1/answers", headers=headers, json=body)).status_code
+            status = (await http.post(f"{url}/v1/answers", headers=headers, json=body)).status_code
         except httpx.TransportError:
             status = 0
         seen.seconds.append(time.monotonic() - began)
