@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -59,7 +60,9 @@ def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float
         with opened:
             # The first one loads kernels.
             _quote_all(opened, queries[held : held + 1])
+            working = time.process_time()
             quoting = _quote_all(opened, queries[held : held + more])
+            working = (time.process_time() - working) / more
             asking, admitted = _ask_all(opened, queries[held + more :])
     p50, p99 = np.percentile(quoting, [50, 99]).tolist()
     ask50, ask99 = np.percentile(asking, [50, 99]).tolist()
@@ -69,9 +72,11 @@ def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float
         "its CPU": Timing(worked),
         "decision p50": Timing(p50),
         "p99": Timing(p99),
+        "mean CPU": Timing(working),
         "ask p50": Timing(ask50),
         "ask p99": Timing(ask99),
         "admitted": f"{admitted} of {more}",
+        "load": f"{os.getloadavg()[0]:.1f}",
     }
     return figures, opening, p99
 
