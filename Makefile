@@ -13,7 +13,7 @@ WORKERS ?= 2
 # Which mutants to try, by their names: MUTANTS='sql-*'.
 MUTANTS ?= *
 # Directories with Python code to format and lint; those that hold none yet are skipped by ruff.
-CODE := src tests benchmarks experiments tools
+CODE := src tests benchmarks tools
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark
-from experiments import workloads
 from parcomp.cli.demo_session import write_census
 from parcomp.custodian import Custodian
 from parcomp.custodian import Settings as CustodianSettings
 from parcomp.errors import RefusedError
+from parcomp.experiments import workloads
 from parcomp.ledger import Entry, open_ledger, utc_now
 from parcomp.model import Condition, Query, Statement
 from parcomp.overlap import LiveOverlap

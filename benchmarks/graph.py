@@ -11,10 +11,10 @@ import igraph
 import networkx as nx
 import numpy as np
 
-from benchmarks import baseline
 from benchmarks.harness import Goal, Ratio, Row, Settings, benchmark, limited, repeated, timed
-from experiments.workloads import census_sample, uniform_workload
 from parcomp import Workload
+from parcomp.experiments import paper_method
+from parcomp.experiments.workloads import census_sample, uniform_workload
 from parcomp.graph import QueryGraph, build_query_graph, dsatur, search_cliques, weighted_coloring
 from parcomp.model.compile import compile_workload
 
@@ -35,7 +35,7 @@ def census_clique(settings: Settings) -> Iterator[Row]:
         workload = census_sample(t, seed)
         graph = _graph_of(workload)
         ours, our_time = repeated(search_cliques, graph)
-        theirs, their_time = timed(baseline.maximum_clique, graph.to_networkx(), limit)
+        theirs, their_time = timed(paper_method.maximum_clique, graph.to_networkx(), limit)
         their_time = replace(their_time, finished=theirs.finished)
         ratio = Ratio.between(their_time, our_time)
         figures = {
@@ -57,7 +57,7 @@ def census_coloring(settings: Settings) -> Iterator[Row]:
     for seed in range(seeds):
         graph = _graph_of(census_sample(t, seed))
         ours, our_time = repeated(dsatur, graph)
-        theirs, their_time = timed(baseline.color, graph.to_networkx())
+        theirs, their_time = timed(paper_method.color, graph.to_networkx())
         their_colors = max(theirs.values()) + 1
         improved, improved_time = timed(weighted_coloring, graph)
         ratio = Ratio.between(their_time, our_time)
@@ -84,8 +84,8 @@ def uniform_query_graph(settings: Settings) -> Iterator[Row]:
         workload = uniform_workload(t, m, kmax, seed=0)
         compilation, compile_time = timed(compile_workload, workload)
         graph, our_time = repeated(build_query_graph, compilation.compiled, times=3)
-        queries, sets_time = timed(baseline.query_sets, workload)
-        theirs, their_time = timed(baseline.query_graph, queries, None, 120.0)
+        queries, sets_time = timed(paper_method.query_sets, workload)
+        theirs, their_time = timed(paper_method.query_graph, queries, None, 120.0)
         their_time = replace(their_time, finished=theirs is not None)
         del queries  # gigabytes of sets
         ratio = Ratio.between(their_time, our_time)
@@ -165,7 +165,7 @@ def _random_graph(n: int, density: float, weighted: bool, seed: int) -> QueryGra
     return QueryGraph.from_edges(n, edges, rng.integers(1, 201, n) if weighted else None)
 
 
-def _agree(weight: int, theirs: baseline.BaselineResult) -> str:
+def _agree(weight: int, theirs: paper_method.PaperResult) -> str:
     if not theirs.finished:
         return "cut off"
     return "yes" if weight == theirs.weight else "NO"

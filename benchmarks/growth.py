@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.harness import Row, Settings, Timing, benchmark
 from benchmarks.overlap import Solved, solve, warm_up
-from experiments import workloads
 from parcomp import Workload
+from parcomp.experiments import workloads
 
 __all__ = ["growth_in_attributes", "growth_in_queries"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import parcomp
 from benchmarks.whole_census import peak_memory
-from experiments.huge import huge_uniform_workload
+from parcomp.experiments.huge import huge_uniform_workload
 from parcomp.graph import WorkloadGraph
 
 __all__ = ["main"]

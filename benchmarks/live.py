@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark
-from experiments import workloads
+from parcomp.experiments import workloads
 from parcomp.overlap import LiveOverlap
 
 __all__ = ["ledger"]

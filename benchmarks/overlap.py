@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 import parcomp
-from benchmarks import baseline
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
-from experiments import workloads
 from parcomp import Workload
+from parcomp.experiments import paper_method, workloads
 from parcomp.graph import build_query_graph, dsatur
 from parcomp.model.compile import compile_workload
 
@@ -272,14 +271,14 @@ def _exact_within(one: Solved, seconds: float) -> Goal:
     return Goal(f"exact in ≤ {seconds:g} s", one.exact and one.seconds <= seconds)
 
 
-def _paper(workload: Workload, limit: float) -> tuple[baseline.BaselineResult, Timing]:
+def _paper(workload: Workload, limit: float) -> tuple[paper_method.PaperResult, Timing]:
     """The paper's search for the maximum overlap; the query graph is given to it."""
     graph = build_query_graph(compile_workload(workload).compiled).to_networkx()
-    result, timing = timed(baseline.maximum_overlap, graph, baseline.query_sets(workload), limit)
+    result, timing = timed(paper_method.maximum_overlap, graph, paper_method.query_sets(workload), limit)
     return result, replace(timing, finished=result.finished)
 
 
-def _agree(one: Solved, theirs: baseline.BaselineResult) -> str:
+def _agree(one: Solved, theirs: paper_method.PaperResult) -> str:
     if not (one.exact and theirs.finished):
         return "cut off"
     return "yes" if one.lower == theirs.weight else "NO"

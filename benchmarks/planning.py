@@ -9,8 +9,8 @@ from statistics import mean
 import numpy as np
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
-from experiments import workloads
 from parcomp import Workload
+from parcomp.experiments import workloads
 from parcomp.planning import Plan, plan
 
 __all__ = ["plan_noise", "plan_shapes"]

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import parcomp
-from experiments.workloads import census_sample, census_workload
+from parcomp.experiments.workloads import census_sample, census_workload
 
 __all__ = ["main", "peak_memory"]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import uniform_workload
 from parcomp.cli import main
 from parcomp.errors import CertificateError
+from parcomp.experiments.workloads import uniform_workload
 from parcomp.overlap import certify
 from parcomp.samples import census_sample, paper_example
 from tests.workloads import random_judged

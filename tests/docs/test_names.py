@@ -25,7 +25,7 @@ def is_there(name: str) -> bool:
 def test_every_file_and_module_that_a_page_names_exists(page):
     """Paths to tests and modules, and dotted names, whose last part may be what a module defines."""
     for code in inline_code(prose(page)):
-        if re.fullmatch(r"(?:tests|docs|benchmarks|experiments|src)/[a-z_0-9/.*-]*", code) or re.fullmatch(
+        if re.fullmatch(r"(?:tests|docs|benchmarks|src)/[a-z_0-9/.*-]*", code) or re.fullmatch(
             r"[\w/*]+/[\w*]+\.py|[a-z]+\.py", code
         ):
             assert is_there(code), code

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments import _subset_kernels as kernels
-from experiments.huge import GeneratedPredicates, huge_uniform_workload
+from parcomp.experiments import _subset_kernels as kernels
+from parcomp.experiments.huge import GeneratedPredicates, huge_uniform_workload
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 99, 100, 101, 1_000, 4_097])

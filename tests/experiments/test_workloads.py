@@ -8,17 +8,16 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from benchmarks import baseline
-from experiments import workloads
 from parcomp import Query, Workload
+from parcomp.experiments import paper_method, workloads
 
 
 def _graph(workload: Workload) -> nx.Graph:
-    return baseline.query_graph(baseline.query_sets(workload))
+    return paper_method.query_graph(paper_method.query_sets(workload))
 
 
 def _overlap(workload: Workload) -> int:
-    return baseline.maximum_overlap(_graph(workload), baseline.query_sets(workload)).weight
+    return paper_method.maximum_overlap(_graph(workload), paper_method.query_sets(workload)).weight
 
 
 def _size(workload: Workload, attribute: int) -> int:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.huge import huge_uniform_workload
 from parcomp import Workload
 from parcomp.errors import SizeError
+from parcomp.experiments.huge import huge_uniform_workload
 from parcomp.graph import workload_graph
 from parcomp.graph.query_graph import build_query_graph
 from parcomp.graph.workload_graph import WorkloadGraph

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.huge import GeneratedPredicates
+from parcomp.experiments.huge import GeneratedPredicates
 from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates
 

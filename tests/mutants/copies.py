@@ -21,7 +21,7 @@ __all__ = ["TIMED_OUT", "Copy"]
 TIMED_OUT: Final = -1000
 """In place of an exit code."""
 
-_COPIED = ("src", "tests", "benchmarks", "experiments", "tools", "docs", "pyproject.toml")
+_COPIED = ("src", "tests", "benchmarks", "tools", "docs", "pyproject.toml")
 _PLUGINS = ("pytest_timeout", "_hypothesis_pytestplugin")
 """The plugins that tests need; finding and loading all that are installed takes longer than most tests."""
 

@@ -8,7 +8,7 @@ import pytest
 
 import parcomp as pc
 from benchmarks.overlap import warm_up
-from experiments.workloads import dense_subsets, max_cut, mycielski, uniform_workload
+from parcomp.experiments.workloads import dense_subsets, max_cut, mycielski, uniform_workload
 from parcomp.model.compile import compile_workload
 from parcomp.overlap.engine import Engine, solve_within
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import dense_subsets
+from parcomp.experiments.workloads import dense_subsets
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import engine as engine_module
 from parcomp.overlap.engine import Engine, solve, solve_within

@@ -82,7 +82,7 @@ def test_the_first_call_of_a_process_knows_a_coloring():
     """With no time for anything but loading kernels the bound is still no higher than DSatur's."""
     script = """
 import parcomp as pc
-from experiments.workloads import uniform_workload
+from parcomp.experiments.workloads import uniform_workload
 from parcomp.graph import build_query_graph, dsatur
 from parcomp.model.compile import compile_workload
 workload = uniform_workload(100, 10, 3, seed=0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from experiments.workloads import boxes, census_sample, points, uniform_workload
+from parcomp.experiments.workloads import boxes, census_sample, points, uniform_workload
 from parcomp.overlap.maximum import max_overlap
 from parcomp.planning import cutting_planes, plan
 

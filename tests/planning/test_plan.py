@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import uniform_workload
 from parcomp.errors import ArgumentError, CostError, WorkloadError
+from parcomp.experiments.workloads import uniform_workload
 from parcomp.planning import costs_for_errors, expected_errors, plan, required_budget, rows
 from parcomp.privacy.loss import privacy_loss
 from parcomp.privacy.measures import GDP, MEASURES, PURE

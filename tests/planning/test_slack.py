@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import uniform_workload
+from parcomp.experiments.workloads import uniform_workload
 from parcomp.overlap.rows.every_row import brute_force
 from parcomp.planning import slack
 from parcomp.planning.problem import allocation_problem

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.workloads import uniform_workload
 from parcomp.errors import ArgumentError, CostError, WorkloadError
+from parcomp.experiments.workloads import uniform_workload
 from parcomp.privacy import f_gamma, renyi
 from parcomp.privacy.approximate import approximate_loss
 from parcomp.privacy.clt import central_limit

@@ -83,6 +83,7 @@ def _graphs() -> None:
 def _huge_domains() -> None:
     import numpy as np
 
+    from parcomp.experiments.huge import huge_uniform_workload
     from parcomp.graph import WorkloadGraph
     from parcomp.overlap.sparse import SparseSearch
 
@@ -92,6 +93,7 @@ def _huge_domains() -> None:
     search = SparseSearch(workload, np.arange(40), workload.units)
     search.advance(1 << 26)
     search.bracket()
+    pc.max_overlap(huge_uniform_workload(100, 500, 0), time_limit=10.0)
 
 
 def _certificates() -> None:

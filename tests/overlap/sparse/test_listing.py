@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.huge import huge_uniform_workload
+from parcomp.experiments.huge import huge_uniform_workload
 from parcomp.overlap import units
 from parcomp.overlap.sparse import listed_overlaps, listing
 from tests.workloads import random_judged

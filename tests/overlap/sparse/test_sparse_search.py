@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import parcomp as pc
-from experiments.huge import huge_uniform_workload
 from parcomp.errors import CertificateError, SizeError
+from parcomp.experiments.huge import huge_uniform_workload
 from parcomp.model import compile as compiling
 from tests.sparse import solve_sparse
 from tests.workloads import random_judged

@@ -1,22 +1,22 @@
 """The uniform workload of paper §7.1 on domains of up to 10^80000 rows, whose predicates take no memory.
 
 At 10^20000 rows, 2,000 queries have 5.7 million predicates; held as bits they would take some 120 GB.  Here a
-predicate is a number: its values are told by a keyed permutation (see :mod:`experiments._subset_kernels`).  The
+predicate is a number: its values are told by a keyed permutation (see :mod:`parcomp.experiments._subset_kernels`).  The
 subsets are pseudorandom, and of exactly the size that was drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments import _subset_kernels as kernels
 from parcomp import Cost, Domain, Integer, Workload
 from parcomp.costs import COST_KINDS
+from parcomp.experiments import _subset_kernels as kernels
 from parcomp.model import Predicate, PredicateTable
 
 __all__ = ["GeneratedPredicates", "huge_uniform_workload"]
@@ -31,10 +31,11 @@ class GeneratedPredicates(PredicateTable):
     counts: npt.NDArray[np.int64]
     seed: int
 
-    @property
-    def predicates(self) -> Sequence[Predicate]:
-        """The predicates, each made when it is looked at."""
-        return _OnDemand(self)
+    predicates: Sequence[Predicate] = field(init=False, repr=False)
+    """Each made when it is looked at."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predicates", _OnDemand(self))
 
     def contradictory(self) -> npt.NDArray[np.bool_]:
         """Which of the predicates are contradictions."""

@@ -21,8 +21,8 @@ import networkx as nx
 from parcomp import Workload
 
 __all__ = [
-    "BaselineResult",
     "Coverage",
+    "PaperResult",
     "color",
     "coloring_weight",
     "maximum_clique",
@@ -36,7 +36,7 @@ Coverage = dict[int, set[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineResult:
+class PaperResult:
     """The heaviest set found; a maximum if the search was ``finished`` before its time limit."""
 
     weight: int
@@ -93,17 +93,17 @@ def coloring_weight(graph: nx.Graph, colors: Mapping[int, int]) -> int:
     return sum(heaviest.values())
 
 
-def maximum_clique(graph: nx.Graph, time_limit: float | None = None) -> BaselineResult:
+def maximum_clique(graph: nx.Graph, time_limit: float | None = None) -> PaperResult:
     """The heaviest clique, by Algorithm 1."""
     return _branch_and_bound(graph, None, time_limit)
 
 
-def maximum_overlap(graph: nx.Graph, queries: Sequence[Coverage], time_limit: float | None = None) -> BaselineResult:
+def maximum_overlap(graph: nx.Graph, queries: Sequence[Coverage], time_limit: float | None = None) -> PaperResult:
     """The heaviest set of queries that one row satisfies: Algorithm 1 with the test that the coverage is not empty."""
     return _branch_and_bound(graph, queries, time_limit)
 
 
-def _branch_and_bound(graph: nx.Graph, queries: Sequence[Coverage] | None, time_limit: float | None) -> BaselineResult:
+def _branch_and_bound(graph: nx.Graph, queries: Sequence[Coverage] | None, time_limit: float | None) -> PaperResult:
     """Algorithm 1 on a stack of open nodes: the candidates, what is chosen, its weight and coverage, and a bound."""
     deadline = _deadline(time_limit)
     best: frozenset[int] = frozenset()
@@ -112,7 +112,7 @@ def _branch_and_bound(graph: nx.Graph, queries: Sequence[Coverage] | None, time_
     nodes: list[tuple[nx.Graph, frozenset[int], int, Coverage, int]] = [(graph, frozenset(), 0, {}, total)]
     while nodes:
         if time.perf_counter() > deadline:
-            return BaselineResult(best_weight, best, finished=False)
+            return PaperResult(best_weight, best, finished=False)
         candidates, chosen, weight, coverage, upper = nodes.pop()
         if weight > best_weight:
             best, best_weight = chosen, weight
@@ -131,7 +131,7 @@ def _branch_and_bound(graph: nx.Graph, queries: Sequence[Coverage] | None, time_
             neighbors = candidates.subgraph(candidates.neighbors(query)).copy()
             heavier = weight + candidates.nodes[query]["weight"]
             nodes.append((neighbors, chosen | {query}, heavier, smaller, upper))
-    return BaselineResult(best_weight, best, finished=True)
+    return PaperResult(best_weight, best, finished=True)
 
 
 def _overlap(first: Coverage, second: Coverage) -> bool:
