@@ -17,6 +17,7 @@ from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.budget import budget
 from parcomp.cli.demo import demo
 from parcomp.cli.domain import domain
+from parcomp.cli.experiment import experiment
 from parcomp.cli.interrupts import Interrupts, heeding_interrupts, what_was_charged
 from parcomp.cli.keys import keys
 from parcomp.cli.ledger import ledger
@@ -60,6 +61,7 @@ app.add_typer(domain, name="domain")
 app.command()(serve)
 app.add_typer(keys, name="keys")
 app.command()(demo)
+app.command()(experiment)
 app.command()(warm_up)
 
 _INTERRUPTED = 130

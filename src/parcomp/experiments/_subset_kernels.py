@@ -16,7 +16,7 @@ import numpy as np
 
 from parcomp.jit import inlined, kernel
 
-__all__ = ["accepting", "flags", "overlapping", "permute", "shared_codes", "unpermute"]
+__all__ = ["accepting", "flags", "meet", "overlapping", "permute", "shared_codes", "unpermute"]
 
 _ROUNDS = 6
 
@@ -110,25 +110,30 @@ def accepting(seed, numbers, codes, counts, sizes):  # type: ignore[no-untyped-d
 
 
 @kernel
+def meet(seed, first, count, second, limit, size):  # type: ignore[no-untyped-def]
+    """Whether predicates ``first`` of ``count`` and ``second`` of ``limit`` values share one of the ``size`` values."""
+    base, values = _base_of(size), np.uint64(size)
+    mine, theirs = key_of(seed, first), key_of(seed, second)
+    for j in range(count):
+        value = unpermute(np.uint64(j), mine, values, base)
+        if np.int64(permute(value, theirs, values, base)) < limit:
+            return True
+    return False
+
+
+@kernel
 def overlapping(seed, first, second, counts, sizes):  # type: ignore[no-untyped-def]
     """Whether predicates ``first[i]`` and ``second[i]`` of one attribute share a value."""
     found = np.empty(len(first), np.bool_)
     for i in range(len(first)):
         p, r = first[i], second[i]
-        size = sizes[p]
         # Two sets that hold more values together than there are share one.
-        found[i] = counts[p] + counts[r] > size
+        found[i] = counts[p] + counts[r] > sizes[p]
         if found[i]:
             continue
         if counts[r] < counts[p]:
             p, r = r, p
-        base, values = _base_of(size), np.uint64(size)
-        mine, theirs = key_of(seed, p), key_of(seed, r)
-        for j in range(counts[p]):
-            value = unpermute(np.uint64(j), mine, values, base)
-            if np.int64(permute(value, theirs, values, base)) < counts[r]:
-                found[i] = True
-                break
+        found[i] = meet(seed, p, counts[p], r, counts[r], sizes[p])
     return found
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from parcomp import Cost, Domain, Integer, Workload
+from parcomp import Cost, Domain, Integer, Query, Workload
 from parcomp.costs import COST_KINDS
 from parcomp.experiments import _subset_kernels as kernels
 from parcomp.model import Predicate, PredicateTable
 
-__all__ = ["GeneratedPredicates", "huge_uniform_workload"]
+__all__ = ["GeneratedPredicates", "held_in_memory", "huge_uniform_workload", "uniform_queries"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +79,7 @@ class _OnDemand(Sequence[Predicate]):
         if isinstance(number, slice):
             return [self[position] for position in range(*number.indices(len(self)))]
         position = range(len(self))[number]
-        (flags,) = self._table.flags(np.array([position]))
-        return Predicate.from_codes(len(flags), np.flatnonzero(flags))
+        return _as_bits(self._table, position)
 
 
 def huge_uniform_workload(t: int, log10_size: int, seed: int, kmax: int = 6) -> Workload:
@@ -93,6 +93,12 @@ def huge_uniform_workload(t: int, log10_size: int, seed: int, kmax: int = 6) -> 
     while left > 0:
         exponents.append(min(int(draw.integers(1, kmax + 1)), left))
         left -= exponents[-1]
+    return uniform_queries(t, exponents, seed, draw)
+
+
+def uniform_queries(t: int, exponents: Sequence[int], seed: int, draw: np.random.Generator | None = None) -> Workload:
+    """``t`` queries drawn as in paper §7.1, over attributes of 10^k values for each k of ``exponents``."""
+    draw = np.random.default_rng(seed) if draw is None else draw
     sizes = 10 ** np.array(exponents, np.int64)
     domain = Domain(
         {f"a{number}": Integer(0, size - 1) for number, size in enumerate(sizes.tolist(), 1)}, name="uniform"
@@ -110,3 +116,33 @@ def huge_uniform_workload(t: int, log10_size: int, seed: int, kmax: int = 6) -> 
         (np.full(t, cost.units, np.int64), np.full(t, COST_KINDS.index(cost.kind), np.int8)),
         None,
     )
+
+
+def held_in_memory(workload: Workload) -> Workload:
+    """The same workload with each predicate as bits, for the searches that need them."""
+    table = workload.table
+    assert isinstance(table, GeneratedPredicates)
+    bounds, terms = workload.start.tolist(), workload.term.tolist()
+    attributes = table.attributes.tolist()
+    return Workload(
+        workload.domain,
+        (
+            Query(
+                workload.domain,
+                # A tautology is no term of a query.
+                tuple(
+                    (attributes[number], _as_bits(table, number))
+                    for number in terms[begin:end]
+                    if table.counts[number] < table.sizes[number]
+                ),
+            )
+            for begin, end in pairwise(bounds)
+        ),
+    )
+
+
+def _as_bits(table: GeneratedPredicates, number: int) -> Predicate:
+    (flags,) = table.flags(np.array([number]))
+    bits = int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+    # The union leaves the set as it is and settles on the smaller of its two forms.
+    return Predicate(len(flags), None, bits) | Predicate.contradiction(len(flags))

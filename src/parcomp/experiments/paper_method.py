@@ -12,9 +12,10 @@ and returns the stale ``B``.  Here the heaviest clique found is kept in one plac
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise
+from typing import Any, Protocol
 
 import networkx as nx
 
@@ -23,6 +24,8 @@ from parcomp import Workload
 __all__ = [
     "Coverage",
     "PaperResult",
+    "TimeUpError",
+    "Values",
     "color",
     "coloring_weight",
     "maximum_clique",
@@ -31,8 +34,25 @@ __all__ = [
     "query_sets",
 ]
 
-Coverage = dict[int, set[int]]
+
+class Values(Protocol):
+    """A set of values, as far as the method asks: a Python set, or one that is generated as it is looked at."""
+
+    def isdisjoint(self, other: Any, /) -> bool:
+        """Whether no value is in both."""
+        ...
+
+    def __and__(self, other: Any, /) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+
+Coverage = dict[int, Values]
 """The values that each constrained attribute may take; a missing attribute may take any."""
+
+
+class TimeUpError(Exception):
+    """The time limit of a coloring is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +90,31 @@ def query_graph(
             graph.add_node(number, weight=1 if weights is None else weights[number])
     vertices = list(graph)
     for position, first in enumerate(vertices):
+        mine = queries[first]
         if time.perf_counter() > deadline:
             return None
-        mine = queries[first]
         for second in vertices[position + 1 :]:
+            # With ten thousand attributes a pair takes milliseconds, and a row of pairs many seconds.
+            if time.perf_counter() > deadline:
+                return None
             if _overlap(mine, queries[second]):
                 graph.add_edge(first, second)
     return graph
 
 
-def color(graph: nx.Graph) -> dict[int, int]:
-    """A color for each vertex, by networkx's DSatur (paper §6, Algorithm 2)."""
-    colors: dict[int, int] = nx.greedy_color(graph, strategy="saturation_largest_first")
+def color(graph: nx.Graph, time_limit: float | None = None) -> dict[int, int]:
+    """A color for each vertex, by networkx's DSatur (paper §6, Algorithm 2); an error if the time limit ends it."""
+    return _color(graph, _deadline(time_limit))
+
+
+def _color(graph: nx.Graph, deadline: float) -> dict[int, int]:
+    def order(graph: nx.Graph, colors: dict[int, int]) -> Iterator[int]:
+        for vertex in nx.coloring.strategy_saturation_largest_first(graph, colors):
+            if time.perf_counter() > deadline:
+                raise TimeUpError
+            yield vertex
+
+    colors: dict[int, int] = nx.greedy_color(graph, strategy=order)
     return colors
 
 
@@ -118,7 +151,10 @@ def _branch_and_bound(graph: nx.Graph, queries: Sequence[Coverage] | None, time_
             best, best_weight = chosen, weight
         if not candidates or upper <= best_weight:
             continue
-        upper = min(upper, weight + coloring_weight(candidates, color(candidates)))
+        try:
+            upper = min(upper, weight + coloring_weight(candidates, _color(candidates, deadline)))
+        except TimeUpError:
+            return PaperResult(best_weight, best, finished=False)
         if upper <= best_weight:
             continue
         query = max(candidates, key=candidates.degree)

@@ -1,0 +1,116 @@
+"""``parcomp experiment``: the paper's figures and tables again, beside its method, and ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from parcomp.errors import ArgumentError, shown
+
+if TYPE_CHECKING:
+    from parcomp.experiments.engines import Engine
+    from parcomp.experiments.experiment import Experiment
+    from parcomp.experiments.runner import Tell
+
+__all__ = ["experiment"]
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or list, or all.", show_default=False)],
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: seconds for each experiment.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where tables, pictures and journals go.")] = Path(
+        "out/experiments"
+    ),
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Instances at the same time; 0: one for each core.")
+    ] = 0,
+    engine: Annotated[
+        Literal["local", "dask"], typer.Option(help="local: processes here. dask: the workers of a Dask cluster.")
+    ] = "local",
+    scheduler: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="The Dask scheduler; without one, a cluster here.", show_default=False),
+    ] = "",
+) -> None:
+    """Run an experiment: NAME.csv, NAME.png and NAME.svg. A run that was cut off goes on where it was."""
+    if scheduler and engine != "dask":
+        raise ArgumentError("--scheduler is for --engine dask")
+    chosen = _chosen(name)
+    if name == "list":
+        _print_list(chosen)
+        return
+
+    from parcomp.experiments.engines import DaskEngine, LocalEngine
+    from parcomp.experiments.runner import run_experiment
+
+    count = workers or os.cpu_count() or 1
+    started: Engine = DaskEngine(scheduler, count) if engine == "dask" else LocalEngine(count)
+    with started:
+        for one in chosen:
+            with _progress(one.name) as tell:
+                paths = run_experiment(one, out, started, quick=quick, tell=tell)
+            print(f"{one.name}: {', '.join(str(path) for path in paths)}", flush=True)
+
+
+def _chosen(name: str) -> list[Experiment]:
+    from difflib import get_close_matches
+    from importlib.util import find_spec
+
+    from parcomp.errors import ParcompError
+
+    if find_spec("networkx") is None or find_spec("matplotlib") is None:
+        raise ParcompError("experiments need networkx and matplotlib: pip install 'parcomp[experiments]'")
+    from parcomp.experiments.registry import EXPERIMENTS
+
+    if name in {"list", "all"}:
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        near = get_close_matches(name, [*EXPERIMENTS, "list", "all"], 3, 0.4)
+        hint = f"the nearest are {', '.join(near)}" if near else f"there are {', '.join(EXPERIMENTS)}"
+        raise ArgumentError(f"there is no experiment {shown(name)}; {hint} (parcomp experiment list shows all)")
+    return [EXPERIMENTS[name]]
+
+
+def _print_list(chosen: list[Experiment]) -> None:
+    from parcomp.cli.terminal import new_console, plain_table
+
+    table = plain_table("experiment", ">instances", ">quick", "what it shows", names=True)
+    for one in chosen:
+        table.add_row(one.name, str(len(one.instances(False))), str(len(one.instances(True))), one.summary)
+    new_console().print(table)
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Tell]:
+    """Yield a callback that takes how many of how many instances are measured; a bar and the time left."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    # The speed is that of the last hour: instances differ, and those of one kind follow each other.
+    with Progress(
+        *columns, console=console, transient=True, disable=not sys.stderr.isatty(), speed_estimate_period=3_600
+    ) as bars:
+        task = bars.add_task(title, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
