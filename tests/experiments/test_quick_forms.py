@@ -129,6 +129,22 @@ def test_table_1_to_its_digits(results):
             assert row[column] == pytest.approx(row[f"paper_{column}"], rel=0.005)
 
 
+def test_the_stand_in_for_the_log_gains_as_a_log_may(results):
+    """Its predicates are points and bands, so that γ = ω; the paper's method agrees where it completes."""
+    gains = {}
+    for row in table(results, "table-builder", method="parcomp"):
+        assert row["status"] == "completed"
+        gains[row["analyst"], row["algorithm"]] = row["gain"]
+    for analyst, t in ((1, 9), (2, 120), (5, 54), ("Combined", 883)):
+        assert gains[analyst, "overlap"] == gains[analyst, "clique"] >= gains[analyst, "chromatic"] > 0
+        (first,) = table(results, "table-builder", method="parcomp", analyst=analyst, algorithm="overlap")
+        assert first["t"] == t
+        assert first["optimal"] < first["sequential"]
+    for row in table(results, "table-builder", method="paper", algorithm="overlap"):
+        if row["status"] == "completed":
+            assert row["gain"] == gains[row["analyst"], "overlap"]
+
+
 def test_the_pairwise_view_overpays_where_predicates_are_scattered(results):
     rows = {row["family"]: row for row in table(results, "pairwise-gap")}
     census, mycielski = rows["census, t=1,000"], rows["Mycielski, χ = 6"]

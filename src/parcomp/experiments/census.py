@@ -89,6 +89,8 @@ def _draw(tables: Tables) -> Any:
                     for row in tables["census-methods"]
                     if (row["method"], row["algorithm"]) == (method, algorithm) and not isinstance(row[column], str)
                 ]
+                if not rows:
+                    continue
                 scale = 100.0 if column == "gain" else 1.0
                 one.plot(
                     [row["t"] for row in rows],

@@ -102,7 +102,7 @@ def _draw(tables: Tables) -> Any:
     axes.set_yticks(range(len(families)), families)
     axes.invert_yaxis()
     axes.set_xlabel("what is charged, in multiples of the maximum overlap")
-    axes.legend(fontsize=8.5, loc="lower right")
+    axes.legend(fontsize=8.5, loc="upper right")
     axes.set_title("How much the pairwise view overpays", fontsize=11)
     return figure
 

@@ -13,6 +13,7 @@ from parcomp.experiments.gap import PAIRWISE_GAP
 from parcomp.experiments.growth import GROWTH
 from parcomp.experiments.noise import PLANNED_NOISE
 from parcomp.experiments.table1 import TABLE_1
+from parcomp.experiments.table_builder import TABLE_BUILDER
 from parcomp.experiments.uniform import CLIQUE_SIZE, DOMAIN_SIZE, FEASIBLE_REGIONS
 from parcomp.experiments.whole_census import WHOLE_CENSUS
 
@@ -27,6 +28,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         DISTRIBUTIONS,
         CENSUS,
         TABLE_1,
+        TABLE_BUILDER,
         PAIRWISE_GAP,
         BRACKETS,
         GROWTH,

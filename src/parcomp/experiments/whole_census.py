@@ -75,14 +75,14 @@ def _draw(tables: Tables) -> Any:
     for row in rows:
         text = f"γ = {row['lower']:,}"
         place = (float(row["queries"]), float(row["solve_seconds"]))
-        axes.annotate(text, place, (0, 8), textcoords="offset points", ha="center", fontsize=8.5)
+        axes.annotate(text, place, (-6, 7), textcoords="offset points", ha="right", fontsize=8.5)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.axvline(2_000, color=VERMILION, linestyle="--", linewidth=1.2, label="2,000: the paper's largest sample")
     limit_line(axes, 60, "60 s")
     axes.set_xlabel("queries: all on 5 to 5,000 income ranges")
     axes.set_ylabel("seconds")
-    axes.legend(fontsize=8.5, loc="center left")
+    axes.legend(fontsize=8.5, loc="lower right")
     axes.set_title("The whole census workload", fontsize=11)
     return figure
 
