@@ -83,6 +83,7 @@ def _graphs() -> None:
 def _huge_domains() -> None:
     import numpy as np
 
+    from parcomp.experiments import _subset_kernels
     from parcomp.experiments.huge import huge_uniform_workload
     from parcomp.graph import WorkloadGraph
     from parcomp.overlap.sparse import SparseSearch
@@ -94,6 +95,7 @@ def _huge_domains() -> None:
     search.advance(1 << 26)
     search.bracket()
     pc.max_overlap(huge_uniform_workload(100, 500, 0), time_limit=10.0)
+    _subset_kernels.meet(0, 0, 1, 1, 1, 10)
 
 
 def _certificates() -> None:
