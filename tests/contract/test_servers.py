@@ -77,6 +77,8 @@ def test_dates_and_floats_are_written_in_one_way(postgres, postgres_url):
     postgres.execute("UPDATE odd.people SET share = 0.1::float8 + 0.2::float8")
     assert counted(url, "odd.people", Binned(0, 1, bins=10), "share")[3] == 1
     assert counted(url, "odd.people", Categorical([0]), "share") == [0]
+    postgres.execute("UPDATE odd.people SET share = 0.2999999999")
+    assert counted(url, "odd.people", Binned(0, 1, bins=10), "share")[2] == 1
 
 
 def test_text_is_sent_in_the_encoding_that_the_server_is_told(postgres, postgres_url, monkeypatch):
