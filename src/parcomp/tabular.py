@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Columns", "Tabular", "label_text", "number_text", "text_table"]
+__all__ = ["Columns", "Tabular", "error_text", "label_text", "number_text", "text_table"]
+
+_NOTHING = 1e-9
+"""Less than any error that someone could tell from none."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LARGEST = 2**63
@@ -133,6 +136,15 @@ def number_text(number: int | float | None) -> str:
     if number is None:
         return "–"
     return f"{number:,}" if isinstance(number, int) else f"{number:,.6g}"
+
+
+def error_text(error: float) -> str:
+    """A mean error to four digits; one that is next to nothing is said to be so.
+
+    >>> error_text(12_345.678), error_text(0.5), error_text(6.676e-15), error_text(0)
+    ('± 1.235e+04', '± 0.5', 'below 1e-9', '± 0')
+    """
+    return "below 1e-9" if 0 < error < _NOTHING else f"± {error:,.4g}"
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:

@@ -12,6 +12,7 @@ import pytest
 import parcomp as pc
 from parcomp.cli import main
 from parcomp.cli.problems import Problem
+from parcomp.cli.words import statement_in_words
 from parcomp.errors import LedgerError, MissingLedgerError, ParcompError, RefusedError
 from tests.custodians import write_custodian
 from tests.docs.test_commands import COMMANDS
@@ -191,3 +192,14 @@ def test_the_program_has_the_same_words_as_a_process(settings):
     )
     assert ended.returncode == 2
     assert json.loads(ended.stderr)["error"]["type"] == "usage"
+
+
+def test_categories_are_listed_and_not_told_by_a_range():
+    domain = pc.Domain({"region": pc.Categorical(["north", "south", "east", "west"]), "age": pc.Integer(0, 9)})
+    where = '{"where":[{"age":{"from":2,"to":4},"region":{"from":"south","to":"west"}}],"kind":"count"}'
+    assert statement_in_words(where, domain) == "count where age 2 to 4 and region south or east or west"
+    excluded = '{"where":[{"region":["north",{"from":"east","to":"west"}]}],"kind":"count"}'
+    assert statement_in_words(excluded, domain) == "count where region north or east or west"
+    many = pc.Domain({"region": pc.Categorical([f"r{i}" for i in range(20)])})
+    run = '{"where":[{"region":{"from":"r1","to":"r18"}}],"kind":"count"}'
+    assert statement_in_words(run, many) == "count where region r1 or 16 more or r18"

@@ -63,8 +63,8 @@ def test_several_items_are_listed_by_column() -> None:
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="a column of figures at least"):
-        Answer(1, (AnswerColumn("sex", ("F",)),), 1, 1.0, cached=False)
+    with pytest.raises(ArgumentError, match="a column at least"):
+        Answer(1, (), 1, 1.0, cached=False)
     with pytest.raises(ArgumentError, match="a value for each row"):
         answer({"sex": ["F"]}, {"count": figures(1, 2)})
     with pytest.raises(ArgumentError, match="not those of its figures"):
@@ -205,3 +205,27 @@ def test_a_picture_without_matplotlib_names_its_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ParcompError, match=r"parcomp\[plot\]"):
         TOTAL.plot()
+
+
+def test_an_answer_of_groups_alone_has_no_figures() -> None:
+    groups = Answer(None, (AnswerColumn("sex", ("F", None)),), 0, None, cached=False)
+    assert groups.as_json() == {
+        "charge": None,
+        "groups": [{"group": {"sex": one}, "value": None, "interval": [None, None]} for one in ("F", None)],
+        "cost": 0,
+        "expected_error": None,
+        "cached": False,
+    }
+    assert str(groups).splitlines() == ["sex", "F", "null"]
+    assert repr(groups) == "<Answer, 2 groups by sex>"
+    assert "null" in groups._repr_html_()
+    assert next(iter(groups.to_pandas()["sex"])) == "F"
+    batch = Batch((groups, TOTAL), ("SELECT sex …", "SELECT COUNT(*) …")).to_pandas()
+    assert list(batch["statement"]) == ["SELECT sex …"] * 2 + ["SELECT COUNT(*) …"]
+    with pytest.raises(ArgumentError, match=r"ask for COUNT\(\*\) beside them"):
+        groups.plot("never.png")
+
+
+def test_errors_next_to_nothing_are_said_to_be_so() -> None:
+    found = Answer(1, (AnswerColumn.of("count", (Figure(1, 1, 1, 6.7e-15),)),), 1, 6.7e-15, cached=False)
+    assert str(found).splitlines()[-1] == "expected error below 1e-9"

@@ -237,3 +237,18 @@ def test_a_share_is_against_all_rows_of_a_person(tmp_path):
         custodian.ask(WOMEN, epsilon="0.1", analyst="anna")
         share = custodian.balance().analysts["anna"]
         assert (share.quota, share.spent, share.remaining) == (0.6, 0.3, 0.3)
+
+
+@pytest.mark.parametrize("measure", ["zcdp", "gdp"])
+def test_a_quota_of_epsilon_and_delta_is_shown_as_it_was_stated(measure, tmp_path):
+    """Whole, in balances and in quotes; and rounded down once some of it is spent."""
+    quota = {"epsilon": "0.5", "delta": "1e-6"}
+    with open_custodian(tmp_path, measure=measure, budget=STATED, quotas={"anna": quota}) as custodian:
+        parameter = {"zcdp": "rho", "gdp": "mu"}[measure]
+        share = custodian.balance().analysts["anna"]
+        assert share.epsilon["quota"] == share.epsilon["remaining"] == 0.5
+        assert custodian.quote(WOMEN, analyst="anna", **{parameter: "0.001"}).epsilon["remaining"] == 0.5
+        custodian.ask(WOMEN, analyst="anna", **{parameter: "0.001"})
+        share = custodian.balance().analysts["anna"]
+        assert share.epsilon["quota"] == 0.5
+        assert share.epsilon["remaining"] < 0.5

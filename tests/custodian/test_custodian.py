@@ -378,3 +378,37 @@ def test_what_is_of_another_type_is_refused_in_words(custodian, call):
         call(custodian)
     assert isinstance(refused.value, (TypeError, ValueError))
     assert custodian.balance().charges == 0
+
+
+def test_a_list_of_declared_groups_is_free_and_looks_at_nothing(tmp_path, monkeypatch):
+    """Also where no budget is left; with HAVING on an aggregate it is charged as that aggregate is."""
+    custodian = open_custodian(tmp_path, budget="0.5")
+    custodian.ask("SELECT COUNT(*) FROM people", epsilon="0.5")
+    monkeypatch.setattr("parcomp.data.codes.duckdb_codes.DuckDBCodes.measure", lambda *_: 1 / 0)
+    sql = "SELECT sex FROM people GROUP BY sex ORDER BY sex DESC"
+    quote = custodian.quote(sql, epsilon="0.5")
+    assert (quote.fits, quote.cost, quote.adds, quote.limit) == (True, 0, 0, "")
+    for dummy in (False, True):
+        answer = custodian.ask(sql, epsilon="0.5", dummy=dummy)
+        assert (answer.charge, answer.cost, answer.expected_error) == (None, 0, None)
+        assert [group.row for group in answer.groups] == [{"sex": "M"}, {"sex": "F"}]
+        assert "nothing was counted" in answer.notes[-1]
+    batch = custodian.ask_batch([sql, sql], budget="0.1", key="again")
+    assert [one.charge for one in batch] == [None, None]
+    assert custodian.balance().charges == 1
+    with pytest.raises(RefusedError):
+        custodian.ask("SELECT sex FROM people GROUP BY sex HAVING COUNT(*) > 3", epsilon="0.1")
+
+
+def test_a_quote_of_several_items_gives_the_error_of_each_for_some_rows(custodian):
+    quote = custodian.quote("SELECT COUNT(*), AVG(age), MEDIAN(age) FROM people", epsilon="0.5")
+    assert set(quote.errors_by_rows) == {"AVG(age)", "MEDIAN(age)"}
+    assert quote.error_by_rows == {}
+    told = quote.errors_by_rows["AVG(age)"]
+    assert list(told) == [100, 1_000, 10_000]
+    assert told[100] > told[1_000] > told[10_000] > 0
+    assert quote.as_json()["errors_by_rows"]["AVG(age)"] == told
+    assert "error of AVG(age) over 1,000 rows" in str(quote)
+    alone = custodian.quote("SELECT AVG(age) FROM people", epsilon="0.5")
+    assert alone.error_by_rows == alone.errors_by_rows["AVG(age)"]
+    assert "errors_by_rows" not in alone.as_json()

@@ -15,9 +15,9 @@ from parcomp.cli.words import statement_in_words
 from parcomp.costs import short_down, short_up
 from parcomp.custodian import Answer, Balance, BatchQuote, Quote, Settings, interval_text
 from parcomp.ledger import Charge
-from parcomp.model import Statement
+from parcomp.model import Domain, Statement
 from parcomp.privacy import Measure, guarantee_in_words
-from parcomp.tabular import label_text, number_text
+from parcomp.tabular import error_text, label_text, number_text
 
 __all__ = ["print_answer", "print_answers", "print_balance", "print_charges", "print_quote", "print_quotes"]
 
@@ -58,17 +58,20 @@ def print_quote(settings: Settings, quote: Quote) -> None:
         )
     if len(quote.errors) > 1:
         for name, error in quote.errors.items():
-            said = "depends on how many rows there are" if error is None else f"± {error:,.4g} on average"
-            table.add_row(Text(f"error of {name}"), said)
+            told = quote.errors_by_rows.get(name, {})
+            if error is not None or not told:
+                said = "depends on how many rows there are" if error is None else f"{error_text(error)} on average"
+                table.add_row(Text(f"error of {name}"), said)
+            for rows, one in told.items():
+                table.add_row(Text(f"error of {name} over {rows:,} rows"), f"{error_text(one)} on average")
     elif quote.expected_error is not None:
-        table.add_row("expected error", f"± {quote.expected_error:,.4g} on average")
+        table.add_row("expected error", f"{error_text(quote.expected_error)} on average")
     elif not quote.error_by_rows and quote.errors:
         table.add_row("expected error", "depends on how many rows there are; it is told with the answer")
-    which = f" of {next(iter(quote.errors))}" if len(quote.errors) > 1 else ""
-    for rows, error in quote.error_by_rows.items():
-        table.add_row(Text(f"error{which} over {rows:,} rows"), f"± {error:,.4g} on average")
+    for rows, error in quote.error_by_rows.items() if len(quote.errors) <= 1 else ():
+        table.add_row(Text(f"error over {rows:,} rows"), f"{error_text(error)} on average")
     if quote.best_error is not None and quote.limit:
-        table.add_row("best affordable", f"± {quote.best_error:,.4g} on average, for all that remains")
+        table.add_row("best affordable", f"{error_text(quote.best_error)} on average, for all that remains")
     new_console().print(table)
 
 
@@ -77,9 +80,15 @@ def print_quotes(settings: Settings, statements: Sequence[Statement], batch: Bat
     console, symbol = new_console(), settings.measure.symbol
     table = plain_table("statement", f">cost {symbol}", f">adds {symbol}", ">expected error", ">fits")
     for statement, quote in zip(statements, batch.quotes, strict=True):
-        error = "–" if quote.expected_error is None else f"{quote.expected_error:,.4g}"
+        error = "–" if quote.expected_error is None else error_text(quote.expected_error).removeprefix("± ")
         fits = "no" if not quote.fits else "yes" if quote.limit else "free"
-        table.add_row(Text(statement_in_words(statement.text)), short_up(quote.cost), short_up(quote.adds), error, fits)
+        table.add_row(
+            Text(statement_in_words(statement.text, settings.domain)),
+            short_up(quote.cost),
+            short_up(quote.adds),
+            error,
+            fits,
+        )
     console.print(table)
     refused = next(((n, quote) for n, quote in enumerate(batch.quotes, 1) if not quote.fits), None)
     verdict = "fits" if refused is None else f"statement {refused[0]:,} does not fit, so nothing would be charged"
@@ -108,7 +117,7 @@ def print_answer(settings: Settings, answer: Answer) -> None:
 def print_answers(settings: Settings, statements: Sequence[Statement], answers: Sequence[Answer]) -> None:
     """Print the answers of a batch."""
     for statement, answer in zip(statements, answers, strict=True):
-        new_console(statement_in_words(statement.text))
+        new_console(statement_in_words(statement.text, settings.domain))
         print_answer(settings, answer)
 
 
@@ -143,7 +152,7 @@ def print_balance(settings: Settings, balance: Balance) -> None:
     console.print(f"{settings.name} {settings.version}, {balance.charges:,} charges: {guarantee}")
 
 
-def print_charges(measure: Measure, charges: Sequence[Charge]) -> None:
+def print_charges(measure: Measure, charges: Sequence[Charge], domain: Domain | None = None) -> None:
     """Print the charges, the latest ones if there are many."""
     table = plain_table(">charge", ">time", "analyst", "statement", f">cost {measure.symbol}")
     if len(charges) > _SHOWN:
@@ -152,7 +161,11 @@ def print_charges(measure: Measure, charges: Sequence[Charge]) -> None:
         cost = "–" if charge.is_load else short_up(measure.parameter_up(charge.units))
         time = charge.time[:19].replace("T", " ")
         table.add_row(
-            str(charge.number), time, Text(charge.analyst or "–"), Text(statement_in_words(charge.statement)), cost
+            str(charge.number),
+            time,
+            Text(charge.analyst or "–"),
+            Text(statement_in_words(charge.statement, domain)),
+            cost,
         )
     new_console().print(table)
 
@@ -189,12 +202,12 @@ def _at_delta(quote: Quote, name: str, short: Callable[[int | float], str]) -> s
 def _error_in_words(answer: Answer) -> str:
     """The mean error of each column of figures."""
     if len(answer.measured) == 1:
-        return "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
+        return "" if answer.expected_error is None else f"expected error {error_text(answer.expected_error)}; "
     told = []
     for column in answer.measured:
         errors = [one.error for one in column.figures or () if one.error is not None]
         if errors:
-            told.append(f"{column.name} ± {fmean(errors):,.4g}")
+            told.append(f"{column.name} {error_text(fmean(errors))}")
     return f"expected errors: {', '.join(told)}; " if told else ""
 
 

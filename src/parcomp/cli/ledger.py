@@ -40,7 +40,7 @@ def show(custodian: Custodian, as_json: Json = False) -> None:
         print_balance(opened.settings, opened.balance())
         if charges:
             print()
-            print_charges(opened.settings.measure, charges)
+            print_charges(opened.settings.measure, charges, opened.settings.domain)
 
 
 @ledger.command()

@@ -14,6 +14,7 @@ __all__ = ["print_served_answer", "print_served_balance", "print_served_quote"]
 def print_served_quote(found: ServedQuote, measure: str) -> None:
     """Print what asking would mean; amounts are of a measure."""
     from parcomp.costs import short_down, short_up
+    from parcomp.tabular import error_text
 
     unit = _unit(measure)
     told = found.document
@@ -28,9 +29,9 @@ def print_served_quote(found: ServedQuote, measure: str) -> None:
         pairs += [(f"  by the {limit}", unit + short_down(amount)) for limit, amount in left.items()]
     errors = told.get("expected_errors") or {"expected error": found.expected_error}
     for name, error in errors.items():
-        said = "depends on how many rows there are" if error is None else f"± {error:,.4g} on average"
+        said = "depends on how many rows there are" if error is None else f"{error_text(error)} on average"
         pairs.append((name if len(errors) == 1 else f"error of {name}", said))
-    pairs += [(f"error over {int(rows):,} rows", f"± {error:,.4g}") for rows, error in _by_rows(told).items()]
+    pairs += [(f"error over {int(rows):,} rows", error_text(error)) for rows, error in _by_rows(told).items()]
     _print_pairs(pairs)
 
 
@@ -57,7 +58,7 @@ def print_served_answer(answer: ServedAnswer) -> None:
     from rich.text import Text
 
     from parcomp.cli.terminal import new_console, plain_table
-    from parcomp.tabular import label_text, number_text
+    from parcomp.tabular import error_text, label_text, number_text
 
     headings: list[str] = []
     columns: list[Sequence[str]] = []
@@ -75,7 +76,7 @@ def print_served_answer(answer: ServedAnswer) -> None:
     console = new_console()
     console.print(table)
     paid = "free" if answer.charge is None else f"free: charge {answer.charge} paid for it" if answer.cached else ""
-    error = "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
+    error = "" if answer.expected_error is None else f"expected error {error_text(answer.expected_error)}; "
     console.print(f"{error}{paid or f'charge {answer.charge}, cost {answer.cost:g}'}")
     for note in answer.document.get("notes", ()):
         console.print(Text(note))

@@ -135,7 +135,7 @@ class Session(ABC):
                 self._domain(argument)
             case "\\history":
                 own = self._history()
-                print_charges(self.measure, own) if own else print("no charges yet")
+                print_charges(self.measure, own, self.domain) if own else print("no charges yet")
             case "\\cost":
                 self.measure.cost_up(argument)
                 self.cost = argument

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from parcomp.model import Attribute, Domain
 
 __all__ = ["predicate_in_words", "statement_in_words"]
+
+_LISTED = 6
+"""How many categories are listed before the rest is only counted."""
 
 _DIGITS = 12
 """How much of a digest is shown."""
@@ -34,8 +41,10 @@ def predicate_in_words(written: object) -> str:
             return str(written)
 
 
-def statement_in_words(text: str) -> str:
+def statement_in_words(text: str, domain: Domain | None = None) -> str:
     """A statement's canonical text, in words: what is measured, of which rows, in which groups.
+
+    With a domain, categories are listed, which have no order that a range could be told by.
 
     >>> statement_in_words('{"attribute":"age","groups":["sex"],"kind":"average","where":[{"region":"N"}]}')
     'average age where region N, by sex'
@@ -49,7 +58,8 @@ def statement_in_words(text: str) -> str:
     if fields.get("kind") == "load":
         return f"load of rows {fields['rows'].rpartition(':')[2][:_DIGITS]}"
     what = " and ".join(_item(item) for item in fields.get("items", [fields])) or "the groups"
-    rows = " or ".join(f"({_where(one)})" if len(fields["where"]) > 1 else _where(one) for one in fields["where"])
+    told = [_where(one, domain) for one in fields["where"]]
+    rows = " or ".join(f"({one})" if len(told) > 1 else one for one in told)
     where = f" where {rows}" if rows else " of every row" if fields["where"] else " of no row"
     return what + where + (f", by {', '.join(map(_group, fields['groups']))}" if "groups" in fields else "")
 
@@ -71,5 +81,26 @@ def _group(group: str | Mapping[str, Sequence[object]]) -> str:
     return f"{group['attribute']} in {count:,} band{'' if count == 1 else 's'}"
 
 
-def _where(where: Mapping[str, object]) -> str:
-    return " and ".join(f"{name} {predicate_in_words(written)}" for name, written in where.items())
+def _where(where: Mapping[str, object], domain: Domain | None) -> str:
+    attributes = {} if domain is None else domain.attributes
+    return " and ".join(
+        f"{name} {predicate_in_words(_listed(written, attributes.get(name)))}" for name, written in where.items()
+    )
+
+
+def _listed(written: object, attribute: Attribute | None) -> object:
+    """A predicate in which runs of categories are lists of them."""
+    from parcomp.model import Categorical
+
+    if not isinstance(attribute, Categorical):
+        return written
+    if isinstance(written, list):
+        parts = [_listed(one, attribute) for one in written]
+        return [one for part in parts for one in (part if isinstance(part, list) else [part])]
+    if not isinstance(written, dict) or set(written) != {"from", "to"}:
+        return written
+    values = list(attribute.values)
+    if written["from"] not in values or written["to"] not in values:
+        return written
+    run = values[values.index(written["from"]) : values.index(written["to"]) + 1]
+    return run if len(run) <= _LISTED else [run[0], f"{len(run) - 2:,} more", run[-1]]

@@ -23,7 +23,7 @@ from parcomp.custodian.shown import (
 )
 from parcomp.errors import ArgumentError, shown
 from parcomp.model import Value
-from parcomp.tabular import Columns, Tabular, label_text, number_text, text_table
+from parcomp.tabular import Columns, Tabular, error_text, label_text, number_text, text_table
 
 __all__ = ["Answer", "AnswerColumn", "BatchQuote", "Group", "Quote"]
 
@@ -39,7 +39,8 @@ class Quote(Tabular):
     these rows may cost, and ``fits`` whether this one may be asked.  ``expected_error`` is the mean absolute error of
     the answer's first number, ``errors`` has those of all items by the names of their columns, and ``best_error`` is
     that of the most accurate answer still affordable; they are None where they depend on how many rows there are
-    (averages), or nothing is affordable; ``error_by_rows`` then has it for some numbers of rows.
+    (averages), or nothing is affordable; ``error_by_rows`` then has it for some numbers of rows, and
+    ``errors_by_rows`` that of each item for which it is so.
     ``reason`` says why it does not fit, "" if it does.
 
     ``limit`` is what leaves least on these rows, ``"budget"`` or ``"quota of NAME"``, and "" where asking is free;
@@ -61,6 +62,7 @@ class Quote(Tabular):
     epsilon: Mapping[str, float] = field(default_factory=dict)
     error_by_rows: Mapping[int, float] = field(default_factory=dict)
     errors: Mapping[str, float | None] = field(default_factory=dict)
+    errors_by_rows: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The quote as the command line's ``--json`` prints it."""
@@ -70,6 +72,8 @@ class Quote(Tabular):
             quoted["error_by_rows"] = dict(self.error_by_rows)
         if len(self.errors) > 1:
             quoted["expected_errors"] = dict(self.errors)
+            if self.errors_by_rows:
+                quoted["errors_by_rows"] = {name: dict(told) for name, told in self.errors_by_rows.items()}
         if self.delta is not None:
             quoted |= {"delta": self.delta, "epsilon": dict(self.epsilon)}
         return quoted
@@ -275,7 +279,7 @@ class Answer(Tabular):
         if len(self) > _TEXT_ROWS:
             lines.append(f"… {len(self) - _TEXT_ROWS:,} more rows")
         if self.expected_error is not None:
-            lines.append(f"expected error ± {self.expected_error:,.4g}")
+            lines.append(f"expected error {error_text(self.expected_error)}")
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:

@@ -123,9 +123,9 @@ def _share(settings: Settings, analyst: str, spent: int, charges: int) -> Share:
     epsilon: dict[str, float | None] = {}
     if stated is not None:
         epsilon = {
-            "quota": None if quota is None else stated.epsilon_down(quota),
+            "quota": None if quota is None else settings.epsilon_down(quota),
             "spent": stated.epsilon_up(spent),
-            "remaining": None if left is None else stated.epsilon_down(left),
+            "remaining": None if left is None else settings.epsilon_down(left),
         }
     return Share(
         quota=None if quota is None else measure.parameter_down(quota),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parcomp.costs import Amount
-from parcomp.custodian.settings import Settings
+from parcomp.custodian.settings import Settings, stated_quotas
 from parcomp.data import Reading, TablePlace
 from parcomp.errors import ArgumentError, LedgerWarning, SettingsError, shown
 from parcomp.model import Domain
@@ -89,10 +89,11 @@ class FrameSettings:
             rows_per_person=rows,
             person=person,
             reading=reading,
-            quotas=quotas,
+            quotas={one: None if quota is None else quota[0] for one, quota in quotas.items()},
             mark=mark,
             codes=codes,
             approximate=approximate,
+            stated=stated_quotas(approximate, [quota for quota in quotas.values() if quota is not None]),
         )
         return settings, remove
 
@@ -149,15 +150,15 @@ def _budget(measure: Measure, given: object) -> tuple[int, ApproximateBudget | N
 
 def _quotas(
     analysts: Mapping[str, Amount | Mapping[str, Amount] | None], measure: Measure, budget: int
-) -> dict[str, int | None]:
+) -> dict[str, tuple[int, ApproximateBudget | None] | None]:
     if not isinstance(analysts, Mapping):
         raise ArgumentError(f'analysts have quotas by name, such as {{"anna": "0.3"}}, not {shown(analysts)}')
-    quotas: dict[str, int | None] = {}
-    for name, quota in analysts.items():
-        units = None if quota is None else _budget(measure, quota)[0]
-        if units is not None and units > budget:
+    quotas: dict[str, tuple[int, ApproximateBudget | None] | None] = {}
+    for name, given in analysts.items():
+        quota = None if given is None else _budget(measure, given)
+        if quota is not None and quota[0] > budget:
             raise SettingsError(f"the quota of {shown(name)} is above the budget, which bounds every quota")
-        quotas[_text("the name of an analyst", name)] = units
+        quotas[_text("the name of an analyst", name)] = quota
     return quotas
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parcomp.custodian.figure import Figure
 from parcomp.custodian.shown import cell_text, interval_text, plain_fields, stacked_fields
 from parcomp.markup import Markup, block, emphasized, error_bar, part_bar, table
-from parcomp.tabular import label_text, number_text
+from parcomp.tabular import error_text, label_text, number_text
 
 if TYPE_CHECKING:
     from parcomp.custodian.answer import Answer, BatchQuote, Quote
@@ -128,7 +128,7 @@ def _paid(answer: Answer) -> str:
         paid = f"free: charge {answer.charge} paid for it"
     else:
         paid = f"charge {answer.charge}, cost {number_text(answer.cost)}"
-    error = "" if answer.expected_error is None else f"expected error ± {answer.expected_error:,.4g}; "
+    error = "" if answer.expected_error is None else f"expected error {error_text(answer.expected_error)}; "
     return f"{error}{paid}"
 
 

@@ -50,6 +50,16 @@ _NEVER_NULL = {
     "degrees",
     "radians",
 }
+_DECIDED: dict[str, tuple[bool, bool, bool]] = {
+    "<": (True, False, False),
+    "<=": (True, True, False),
+    "=": (False, True, False),
+    "<>": (True, False, True),
+    ">=": (False, True, True),
+    ">": (False, False, True),
+}
+"""What comparisons are where the first number is less, equal and greater."""
+
 _SLACK = Fraction(1, 10**12)
 """More than the relative error of a function of floats."""
 
@@ -223,13 +233,43 @@ def _power(base: Interval, exponent: Interval) -> Interval:
 
 
 def _case(arguments: Sequence[Expression], value_of: _ValueOf, inner: Callable[[Expression], Interval]) -> Interval:
-    """The result whose condition holds; where conditions are about figures, any of the results."""
-    conditions, results = arguments[:-1:2], [*arguments[1:-1:2], arguments[-1]]
-    if not any(True for condition in conditions for _ in items_in(condition)):
-        truths = [value_of(condition) for condition in conditions]
-        return inner(results[truths.index(True) if True in truths else -1])
-    ranges = [inner(result) for result in results if result != Constant(None)]
+    """The results whose conditions may hold, if each figure is in its interval."""
+    possible = []
+    for condition, result in zip(arguments[:-1:2], arguments[1:-1:2], strict=True):
+        truths = _truths(condition, value_of, inner)
+        if True in truths:
+            possible.append(result)
+        if truths == {True}:
+            break
+    else:
+        possible.append(arguments[-1])
+    ranges = [inner(result) for result in possible if result != Constant(None)]
     return min((one for one, _ in ranges), default=-math.inf), max((one for _, one in ranges), default=math.inf)
+
+
+def _truths(condition: Expression, value_of: _ValueOf, inner: Callable[[Expression], Interval]) -> set[bool | None]:
+    """What a condition may be, if each figure is in its interval."""
+    if not any(True for _ in items_in(condition)):
+        truth = value_of(condition)
+        return {truth if isinstance(truth, bool) else None}
+    anything: set[bool | None] = {True, False, None}
+    if not isinstance(condition, Operation):
+        return anything
+    name, arguments = condition.name, condition.arguments
+    if name in {"and", "or", "not"}:
+        parts = [_truths(one, value_of, inner) for one in arguments]
+        return {truth for one in product(*parts) if isinstance(truth := apply(name, one), bool) or truth is None}
+    if name not in _DECIDED or any(_may_be_null(one, value_of, inner) for one in arguments):
+        return anything
+    (low, high), (least, most) = (inner(one) for one in arguments)
+    found: set[bool | None] = set()
+    if low < most:
+        found |= {_DECIDED[name][0]}
+    if max(low, least) <= min(high, most):
+        found |= {_DECIDED[name][1]}
+    if high > least:
+        found |= {_DECIDED[name][2]}
+    return found
 
 
 def _at(value: Scalar) -> Interval:

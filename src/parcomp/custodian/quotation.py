@@ -108,7 +108,10 @@ def _quote(
         delta=None if settings.approximate is None else settings.approximate.delta,
         epsilon=_epsilons(settings, cost, verdict.remaining),
         errors=errors,
-        error_by_rows=_errors_by_rows(release, first) if not nothing else {},
+        error_by_rows={} if nothing or first is None else _errors_by_rows(release, first),
+        errors_by_rows={
+            name: told for name, item in items.items() if not nothing and (told := _errors_by_rows(release, item))
+        },
     )
 
 
@@ -118,9 +121,9 @@ def _first_item(selection: Selection) -> Item | None:
     return shown if isinstance(shown, Item) else None
 
 
-def _errors_by_rows(release: Release, item: Item | None) -> dict[int, float]:
+def _errors_by_rows(release: Release, item: Item) -> dict[int, float]:
     """The error of an item for some numbers of rows, where it depends on them."""
-    if item is None or release.expected_errors[item] is not None:
+    if release.expected_errors[item] is not None:
         return {}
     return {rows: release.error_for(item, rows) for rows in _SOME_ROWS}
 
@@ -132,7 +135,7 @@ def _epsilons(settings: Settings, cost: int, remaining: int) -> dict[str, float]
         return {}
     return {
         "cost": stated.epsilon_up(settings.measure.group(cost, rows)),
-        "remaining": stated.epsilon_down(settings.measure.group(remaining, rows)),
+        "remaining": settings.epsilon_down(settings.measure.group(remaining, rows)),
     }
 
 

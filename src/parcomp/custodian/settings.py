@@ -39,7 +39,7 @@ same ledger, or it would spend the budget a second time.  The section ``[service
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
@@ -56,7 +56,7 @@ from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_mea
 if TYPE_CHECKING:
     from parcomp.privacy import ApproximateBudget
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "stated_quotas"]
 
 _NEEDED: Final = {
     "dataset": ("name", "version", "source", "domain"),
@@ -78,11 +78,11 @@ class Settings:
     """What a custodian is told: the dataset, its privacy settings, the ledger and the analysts' quotas.
 
     ``budget_units`` and the quotas are in additive units of the measure, rounded down.  ``approximate`` is the budget
-    as (ε, δ) if it is stated so: amounts are then shown as an ε at that δ too.  ``source`` and ``ledger`` are
-    addresses, or absolute paths.  ``person`` is the column that says whose row it is, "" if none does, and
-    ``person_field`` where that is written, for messages.  ``mark`` is the
-    file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark is, and
-    ``directory`` that of the settings, beside which files are looked up.
+    as (ε, δ) if it is stated so: amounts are then shown as an ε at that δ too, and ``stated`` has the ε of quotas that
+    are stated at the same δ, by their units.  ``source`` and ``ledger`` are addresses, or absolute paths.  ``person``
+    is the column that says whose row it is, "" if none does, and ``person_field`` where that is written, for messages.
+    ``mark`` is the file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark is,
+    and ``directory`` that of the settings, beside which files are looked up.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Settings:
     codes: str | None = None
     directory: str | None = None
     approximate: ApproximateBudget | None = None
+    stated: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> Settings:
@@ -174,10 +175,24 @@ class Settings:
             who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
             raise SettingsError(f"{who}; the settings name {known}")
 
+    def epsilon_down(self, units: int) -> float:
+        """An amount that is left as an ε at the budget's δ: a whole quota as it was stated, others rounded down."""
+        assert self.approximate is not None
+        return self.stated[units] if units in self.stated else self.approximate.epsilon_down(units)
+
     def row_quota(self, analyst: str) -> int:
         """What one analyst may spend on a single row."""
         quota = self.quotas.get(analyst)
         return self.row_budget if quota is None else quota // self.measure.group(1, self.rows_per_person)
+
+
+def stated_quotas(
+    budget: ApproximateBudget | None, quotas: Iterable[tuple[int, ApproximateBudget | None]]
+) -> dict[int, float]:
+    """The ε of quotas that are stated at the δ of the budget, by their units."""
+    if budget is None:
+        return {}
+    return {units: one.epsilon for units, one in quotas if one is not None and one.delta == budget.delta}
 
 
 class _Reader:
@@ -199,6 +214,7 @@ class _Reader:
         rows = self._checked(check_rows_per_person, privacy.get("rows_per_person", 1), "privacy", "rows_per_person")
         if budget < measure.group(1, rows):
             raise self.file.error("too small to be divided among the rows of a person", ["privacy", "budget"])
+        quotas = self._quotas(document.get("analysts", {}), measure, budget)
         return Settings(
             name=self._text(dataset, "dataset", "name"),
             version=self._text(dataset, "dataset", "version"),
@@ -217,8 +233,9 @@ class _Reader:
             codes=str(self._beside(self.path.with_suffix(".codes").name)),
             directory=str(self.path.parent.resolve()),
             serving=self._serving(document.get("service", {})),
-            quotas=self._quotas(document.get("analysts", {}), measure, budget),
+            quotas={name: None if one is None else one[0] for name, one in quotas.items()},
             approximate=approximate,
+            stated=stated_quotas(approximate, [one for one in quotas.values() if one is not None]),
         )
 
     def _section(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -287,8 +304,10 @@ class _Reader:
         except SettingsError as error:
             raise self.file.error(str(error), ["service"]) from None
 
-    def _quotas(self, written: object, measure: Measure, budget: int) -> dict[str, int | None]:
-        quotas: dict[str, int | None] = {}
+    def _quotas(
+        self, written: object, measure: Measure, budget: int
+    ) -> dict[str, tuple[int, ApproximateBudget | None] | None]:
+        quotas: dict[str, tuple[int, ApproximateBudget | None] | None] = {}
         for analyst, fields in self.file.mapping(written, ["analysts"]).items():
             place = ["analysts", analyst]
             section = self.file.mapping(fields, place)
@@ -297,8 +316,8 @@ class _Reader:
                 raise self.file.error("an analyst's name must not be empty", place)
             quotas[analyst] = None
             if "quota" in section:
-                quota, _ = self._amount(measure, section["quota"], [*place, "quota"])
-                if quota > budget:
+                quota = self._amount(measure, section["quota"], [*place, "quota"])
+                if quota[0] > budget:
                     raise self.file.error("is above the budget, which bounds every quota", [*place, "quota"])
                 quotas[analyst] = quota
         return quotas

@@ -47,7 +47,11 @@ def plain_fields(quote: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field in fields(quote):
         value = getattr(quote, field.name)
-        if isinstance(value, Mapping):
+        if field.name == "errors_by_rows":
+            # What is said of one item alone is in ``error_by_rows``.
+            named = value.items() if len(quote.errors) > 1 else ()
+            found |= {f"error of {name} over {rows:,} rows": one for name, told in named for rows, one in told.items()}
+        elif isinstance(value, Mapping):
             found |= {f"{field.name} {key}": one for key, one in value.items()}
         elif value is not None and value != "":
             found[field.name] = value
