@@ -81,8 +81,8 @@ class Settings:
     as (ε, δ) if it is stated so: amounts are then shown as an ε at that δ too, and ``stated`` has the ε of quotas that
     are stated at the same δ, by their units.  ``source`` and ``ledger`` are addresses, or absolute paths.  ``person``
     is the column that says whose row it is, "" if none does, and ``person_field`` where that is written, for messages.
-    ``mark`` is the file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark is,
-    and ``directory`` that of the settings, beside which files are looked up.
+    ``mark`` is the file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark
+    is, and ``directory`` that of the settings, beside which files are looked up.
     """
 
     name: str
