@@ -215,6 +215,7 @@ def test_an_answer_of_groups_alone_has_no_figures() -> None:
         "cost": 0,
         "expected_error": None,
         "cached": False,
+        "names": ["sex"],
     }
     assert str(groups).splitlines() == ["sex", "F", "null"]
     assert repr(groups) == "<Answer, 2 groups by sex>"

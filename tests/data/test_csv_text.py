@@ -255,7 +255,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
         ("utf-16", "a\nx\nsecret\n".encode("utf-16")[:-1], 3),
         ("utf-16-le", b"a\0\n\0s\0\x00\xd8x\0\n\0", 2),
         ("ascii", b"a\nsecret\xe9\n", 2),
-        ("raw_unicode_escape", b"a\nsecret\\ud800\n", 2),
     ],
 )
 def test_bytes_that_are_not_in_the_declared_encoding_refuse_the_file(tmp_path, encoding, data, line):

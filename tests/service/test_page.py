@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -49,6 +50,7 @@ def test_the_commands_and_programs(census, monkeypatch, capsys):
     monkeypatch.setenv("PARCOMP_KEY", made[0]["key"])
     with serving(census) as served:
         for command in commands(asking.replace(ADDRESS, served.url)):
+            monkeypatch.setattr("sys.stdin", io.StringIO("SELECT COUNT(*) FROM census;\n"))
             assert main(command) == 0
         (program,) = texts("python")
         names: dict[str, object] = {}
@@ -60,7 +62,7 @@ def test_the_commands_and_programs(census, monkeypatch, capsys):
 def test_the_settings_are_the_defaults_but_for_the_delay():
     (text,) = texts("toml")
     written = tomllib.loads(text)["service"]
-    assert Serving(**written) == Serving(answer_delay="0.5")
+    assert Serving(**written) == Serving(answer_delay="0.5", proxies=["10.0.0.5"])
     assert set(written) == set(Serving.__dataclass_fields__)
 
 

@@ -30,12 +30,14 @@ def tab_to(page, sought: str, most: int = 80) -> None:
     """Press Tab until what has the focus is called this; the focus is seen at every step."""
     for _ in range(most):
         page.keyboard.press("Tab")
-        name = page.evaluate(
+        # At once, since a page that is still loading may put another element in its place.
+        name, outline = page.evaluate(
             """() => { const one = document.activeElement;
-            return (one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || "").trim() }"""
+            return [(one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || "").trim(),
+                getComputedStyle(one).outlineStyle] }"""
         )
         if re.search(sought, name):
-            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+            assert outline != "none"
             return
     pytest.fail(f"Tab never came to {sought}")
 
@@ -47,6 +49,7 @@ def test_ask_and_sign_out_by_keyboard_alone(served: Served, person):
     page.keyboard.type(served.keys["anna"])
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Ask", exact=True)).to_be_visible()
+    page.wait_for_load_state("networkidle")
     # By pointing: the chip opens, a value is taken away, and the SQL follows.
     tab_to(page, "^sex$")
     page.keyboard.press("Enter")
