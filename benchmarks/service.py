@@ -155,7 +155,7 @@ async def _ask_all(urls: list[str], keys: list[str], duration: float) -> tuple[_
                 urls[number % len(urls)],
                 seen,
                 keys[number // 2 % len(keys)],
-                random.Random(number),
+                _questions(number),
                 began + duration,
             )
             for number in range(_CLIENTS)
@@ -164,10 +164,12 @@ async def _ask_all(urls: list[str], keys: list[str], duration: float) -> tuple[_
     return seen, time.monotonic() - began
 
 
-async def _ask(http: httpx.AsyncClient, url: str, seen: _Load, key: str, draw: random.Random, until: float) -> None:
+async def _ask(
+    http: httpx.AsyncClient, url: str, seen: _Load, key: str, questions: Iterator[str], until: float
+) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     while (began := time.monotonic()) < until:
-        body = {"sql": _question(draw), "epsilon": _EPSILON}
+        body = {"sql": next(questions), "epsilon": _EPSILON}
         try:
             status = (await http.post(f"{url}/v1/answers", headers=headers, json=body)).status_code
         except httpx.TransportError:
@@ -176,12 +178,18 @@ async def _ask(http: httpx.AsyncClient, url: str, seen: _Load, key: str, draw: r
         seen.statuses[status] = seen.statuses.get(status, 0) + 1
 
 
-def _question(draw: random.Random) -> str:
-    """One of some 10¹⁰ questions, so that hardly one is asked twice."""
-    low, high = sorted(draw.sample(range(5_001), 2))
-    marital = draw.choice(_MARITAL)
-    age = 20 * draw.randrange(5)
-    condition = f"income >= {150 * low} AND income < {150 * high} AND marital = '{marital}'"
-    if draw.random() < 0.5:
-        condition += f" AND age >= {age} AND age < {age + 20}"
-    return f"SELECT COUNT(*) FROM census WHERE {condition}"
+def _questions(client: int) -> Iterator[str]:
+    """Questions that neither this client nor another one has asked: an answer that was bought before would be free."""
+    draw = random.Random(client)
+    asked = set()
+    while True:
+        # Clients differ in the lower ends of their ranges.
+        low = client + _CLIENTS * draw.randrange(5_000 // _CLIENTS)
+        high = draw.randrange(low + 1, 5_001)
+        condition = f"income >= {150 * low} AND income < {150 * high} AND marital = '{draw.choice(_MARITAL)}'"
+        if draw.random() < 0.5:
+            age = 20 * draw.randrange(5)
+            condition += f" AND age >= {age} AND age < {age + 20}"
+        if condition not in asked:
+            asked.add(condition)
+            yield f"SELECT COUNT(*) FROM census WHERE {condition}"
