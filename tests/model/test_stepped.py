@@ -118,12 +118,27 @@ def test_a_number_that_is_no_value_is_never_satisfied(value: Any) -> None:
     assert read_predicate(KAPPA, {"not": value}).is_tautology
 
 
-@pytest.mark.parametrize("value", ["1.43", True, math.nan, math.inf, Decimal("NaN"), Decimal("-Infinity"), [1], b"1"])
+@pytest.mark.parametrize("text", ["1.43", "+1.430", "143e-2", "01.43"])
+def test_a_decimal_may_be_a_string_as_in_the_domain(text: str) -> None:
+    assert read_predicate(KAPPA, text) == read_predicate(KAPPA, 1.43)
+    assert read_predicate(KAPPA, {"from": "0.005", "to": text}) == read_predicate(KAPPA, {"from": 0.01, "to": 1.43})
+    assert read_predicate(KAPPA, "20.01").is_contradiction
+
+
+@pytest.mark.parametrize("value", [True, math.nan, math.inf, Decimal("NaN"), Decimal("-Infinity"), [1], b"1"])
 def test_what_is_no_number_is_an_error(value: object) -> None:
     with pytest.raises(PredicateError, match=r"is not a number|list"):
         read_predicate(KAPPA, [value])
     with pytest.raises(PredicateError, match="is not a number"):
         KAPPA.run(0, value)
+
+
+@pytest.mark.parametrize("text", ["", "1,43", " 1.43", "1_0", "0x1", "nan", "inf", "١", "1e9999999999"])
+def test_a_string_that_is_no_decimal_is_an_error(text: str) -> None:
+    with pytest.raises(PredicateError, match="is not a decimal number"):
+        read_predicate(KAPPA, [text])
+    with pytest.raises(PredicateError, match="is not a decimal number"):
+        KAPPA.run(0, text)
 
 
 def test_numbers_of_numpy_and_all_sizes_are_read() -> None:

@@ -12,7 +12,16 @@ import numpy as np
 
 from parcomp.errors import PredicateError, shown
 
-__all__ = ["Number", "as_decimal", "as_fraction", "as_integer", "as_plain", "declared_decimal", "is_integer"]
+__all__ = [
+    "Number",
+    "as_decimal",
+    "as_fraction",
+    "as_integer",
+    "as_plain",
+    "declared_decimal",
+    "is_integer",
+    "stated_decimal",
+]
 
 Number: TypeAlias = int | float | Decimal
 
@@ -62,13 +71,18 @@ def as_fraction(value: object) -> Fraction:
     return Fraction(_ordinary(as_decimal(value), value))
 
 
+def stated_decimal(value: object) -> Decimal:
+    """The finite decimal that a file gives as a number or as a string, of whatever size and length."""
+    if not isinstance(value, str):
+        return as_decimal(value)
+    if not _DECIMAL_TEXT.fullmatch(value):
+        raise PredicateError(f"{shown(value)} is not a decimal number")
+    return Decimal(value)
+
+
 def declared_decimal(value: object) -> Decimal:
     """The decimal of ordinary size that a domain file gives as a number or as a string."""
-    if isinstance(value, str):
-        if not _DECIMAL_TEXT.fullmatch(value):
-            raise PredicateError(f"{shown(value)} is not a decimal number")
-        return _ordinary(Decimal(value), value)
-    return _ordinary(as_decimal(value), value)
+    return _ordinary(stated_decimal(value), value)
 
 
 def _ordinary(decimal: Decimal, value: object) -> Decimal:

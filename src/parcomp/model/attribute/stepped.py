@@ -16,7 +16,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Co
 
 from parcomp.errors import DomainError, PredicateError, shown
 from parcomp.model.attribute.base import Attribute, Numeric, Scale, Value
-from parcomp.model.attribute.exact import Number, as_decimal, declared_decimal
+from parcomp.model.attribute.exact import Number, as_decimal, declared_decimal, stated_decimal
 
 __all__ = ["Stepped"]
 
@@ -109,13 +109,13 @@ class Stepped(Numeric):
         return isinstance(older, Stepped) and (self.low, self.step) == (older.low, older.step) and self._goes_on(older)
 
     def _code(self, value: object) -> int | None:
-        number = as_decimal(value)
+        number = stated_decimal(value)
         before = self.multiples_below(number, included=False)
         return before if self.multiples_below(number, included=True) > before else None
 
     def run(self, low: object, high: object) -> tuple[int, int]:
-        """The multiples from ``low`` to ``high``, both included, which may be any numbers."""
-        first, last = as_decimal(low), as_decimal(high)
+        """The multiples from ``low`` to ``high``, both included, which may be any numbers, also as strings."""
+        first, last = stated_decimal(low), stated_decimal(high)
         if first > last:
             raise PredicateError(f"the range is reversed: {shown(low)} is above {shown(high)}")
         return self.multiples_below(first, included=False), self.multiples_below(last, included=True)
