@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -325,6 +326,10 @@ def _series(column: DirtyColumn) -> Any:
             [None if cell is None else cell.replace(tzinfo=None) for cell in cells], dtype=f"datetime64[{unit}]"
         )
         return naive.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else naive
+    if kind in {"Int64", "UInt64"}:
+        # From a list, pandas makes floats of integers on both sides of 2**63, and rounds them.
+        missing = np.array([cell is None for cell in cells], bool)
+        return pd.Series(pd.arrays.IntegerArray(np.array([cell or 0 for cell in cells], kind.lower()), missing))
     if kind == "double[pyarrow]":
         return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(cells, pa.float64())))
     return pd.Series(cells, dtype=kind)

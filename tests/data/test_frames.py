@@ -52,6 +52,17 @@ def test_nan_is_how_pandas_stores_what_is_missing(dtype: str) -> None:
     assert batch.column(0).to_pylist() == [1.0, None, None]
 
 
+@pytest.mark.parametrize("categories", [[], np.array([], float), np.array([], "datetime64[ns]")])
+@pytest.mark.parametrize("attribute", [{"values": ["a", "b"]}, {"low": 0, "high": 9}, {"values": [False, True]}])
+def test_categories_of_which_there_are_none_are_null_to_every_attribute(
+    attribute: dict[str, Any], categories: Any
+) -> None:
+    domain = Domain.described({"name": "t", "attributes": {"a": {**attribute, "nullable": True}}})
+    source = FrameSource(pd.DataFrame({"a": pd.Categorical([None, None], categories=categories)}))
+    assert match_columns(domain, source.types) == ["a"]
+    assert [batch.column(0).null_count for batch in source.batches(["a"])] == [2]
+
+
 @pytest.mark.parametrize(
     "attribute",
     [

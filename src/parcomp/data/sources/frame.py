@@ -92,7 +92,7 @@ def _opened_pandas(frame: Any, is_wanted: Callable[[str], bool]) -> tuple[list[s
         for place, dtype in enumerate(chosen.dtypes):
             if dtype.kind == "O" and dtype.name == "object":
                 _check_objects(chosen.iloc[:, place])
-        table = _without_nan(pa.Table.from_pandas(chosen, preserve_index=False))
+        table = _as_stored(pa.Table.from_pandas(chosen, preserve_index=False))
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
             # The name of such a type has parts that were found in the values.
             raise TypeError
@@ -187,9 +187,13 @@ def _check_index(frame: Any, names: Sequence[str], wanted: Collection[str]) -> N
             )
 
 
-def _without_nan(table: pa.Table) -> pa.Table:
+def _as_stored(table: pa.Table) -> pa.Table:
+    """What a table of pandas holds: NaN is null there, and categories of which there are none have no type."""
     for place, column in enumerate(table.columns):
-        if pa.types.is_floating(column.type):
-            present = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-            table = table.set_column(place, table.column_names[place], present)
+        name, kind = table.column_names[place], column.type
+        if pa.types.is_floating(kind):
+            present = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+            table = table.set_column(place, name, present)
+        elif pa.types.is_dictionary(kind) and not any(len(chunk.dictionary) for chunk in column.chunks):
+            table = table.set_column(place, name, pa.nulls(len(column)))
     return table
