@@ -62,6 +62,33 @@ BORN = Dated("1900-01-01", "2029-12-31")
         (BORN, [" 2020-01-01"], ["1 of 1 dates do not parse, .*; take the blanks away"]),
         (AGE, ["2020-01-01"], ["1 values are no whole numbers, .*; declare them as dates"]),
         (AGE, ["Ward 3"], ["1 values are no whole numbers, .*; declare values where they are names"]),
+        (
+            AGE,
+            ["-99", "-99", "5"],
+            [r"`-99` looks like a code for null \(2 values\): add to nulls .*, and nullable = true"],
+        ),
+        (AGE, ["-99", "-99", "200"], ["`-99` looks like a code for null", "1 values lie beyond low and high"]),
+        (
+            Integer(0, 119, clip=True),
+            ["-99", "7"],
+            ["1 values beyond low and high are taken to the nearer one, such as"],
+        ),
+        (
+            Stepped("0", "9", "0.5", nullable=True, clip=True),
+            ["-99.0", "-99.0", "9.5"],
+            [
+                r"`-99.0` looks .* \(2 values\): add to nulls under \[source\]$",
+                "3 values beyond low and high are taken",
+            ],
+        ),
+        (
+            BORN,
+            ["2031-01-01", "2032-01-01", "2033-01-01", "31.02.2020"],
+            [
+                "1 of 4 dates do not parse, such as `31.02.2020`; dates are read as ISO writes them",
+                "3 values lie beyond",
+            ],
+        ),
         (SEX, ["F", "M"], []),
         (Categorical([True, False]), ["1", "0"], []),
     ],
@@ -85,6 +112,15 @@ def test_what_is_no_text_suggests_no_token() -> None:
     assert found.causes == ("1 values are no whole numbers; declare a step where they are decimals",)
 
 
+@pytest.mark.parametrize("kind", [pa.int32(), pa.float64(), pa.float32(), pa.uint64()])
+def test_a_code_for_null_among_numbers_is_named_with_a_way_that_helps(kind: pa.DataType) -> None:
+    """Tokens are texts, so that they are none for a column of numbers."""
+    for clip in (False, True):
+        found = reported(Integer(0, 50, clip=clip), [7, 99, 99, 99, 51], nulls=("99",), kind=kind)
+        assert re.match(r"`99(\.0)?` looks like a code for null \(3 values\): make it null in a view", found.causes[0])
+        assert (found.out_of_range, found.clipped) == ((0, 4) if clip else (4, 0))
+
+
 def test_tokens_for_null_are_text() -> None:
     """A number that its engine has written is none, whatever it looks like."""
     written = pa.array([b"0", b"7", None], pa.large_binary())
@@ -104,4 +140,8 @@ def test_tokens_for_null_are_text() -> None:
 def test_every_value_that_is_moved_to_a_step_is_counted(cells: list, kind: pa.DataType) -> None:
     """Not those beyond the ends, nor those that differ from a step by what doubles cannot carry."""
     for clip in (True, False):
-        assert reported(Stepped("0", "9.5", "0.5", clip=clip), cells, kind=kind).rounded == 3
+        found = reported(Stepped("0", "9.5", "0.5", clip=clip), cells, kind=kind)
+        assert found.rounded == 3
+        assert found.clipped == (found.out_of_range == 0 and clip) * sum(
+            cell is not None and cell != "x" and float(cell) > 9.75 for cell in cells
+        )

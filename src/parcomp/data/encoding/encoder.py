@@ -11,7 +11,7 @@ value of any kind, and not null.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -23,14 +23,18 @@ import pyarrow.compute as pc
 from parcomp.data.encoding.columns import is_text, value_kind
 from parcomp.data.encoding.moments import MomentPlacer
 from parcomp.data.encoding.numbers import NumberPlacer, number_placer, read_number
-from parcomp.data.encoding.outcome import MOVED, NULL, REASONS, UNKNOWN, WRONG_TYPE, Outcomes
+from parcomp.data.encoding.outcome import CLIPPED, MOVED, NULL, OUT_OF_RANGE, REASONS, UNKNOWN, WRONG_TYPE, Outcomes
 from parcomp.data.sources.source import WRITTEN
 from parcomp.model import Attribute, Categorical, Dated
 
 __all__ = ["ColumnEncoder"]
 
 _MOST_SAMPLES = 1_000
-"""How many different texts without a code are remembered for each attribute."""
+"""How many different values without a code are remembered for each attribute and reason."""
+
+_NOTED = {**REASONS, CLIPPED: "clipped", MOVED: "rounded"}
+_BEYOND = (REASONS[OUT_OF_RANGE], "clipped")
+"""Of these the values are remembered in columns of numbers too."""
 
 _PLAIN_NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 _PLAIN_LENGTH = 15
@@ -40,15 +44,18 @@ _PLAIN_LENGTH = 15
 class ColumnEncoder:
     """Encodes the column of one attribute.
 
-    ``tally`` counts the values without a code by reason, ``texts`` the texts among them, as long as they are few.  It
-    has ``rounded`` too, the values that were taken to the nearest step.
+    ``tally`` counts the values without a code by reason, ``samples`` has what they were, as long as they are few:
+    texts, and the numbers that lie beyond the ends, as they are written.  Both have ``clipped`` too, the numbers that
+    were taken to an end, and ``tally`` has ``rounded``, those that were taken to the nearest step.  ``has_text`` is
+    whether the column is one of texts.
     """
 
     def __init__(self, name: str, attribute: Attribute, nulls: Sequence[str], timezone: str) -> None:
         self.name = name
         self.attribute = attribute
         self.tally: Counter[str] = Counter()
-        self.texts: Counter[str] = Counter()
+        self.samples: dict[str, Counter[str]] = {}
+        self.has_text = False
         self._nulls = pa.array(list(nulls), pa.large_string())
         self._outcomes = _reader(name, attribute, timezone)
 
@@ -56,35 +63,43 @@ class ColumnEncoder:
         """The code of each value; those without one have the code after the last, which is ``attribute.size``."""
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        has_text = is_text(array.type)
-        if has_text or array.type == WRITTEN:
+        self.has_text = is_text(array.type)
+        if self.has_text or array.type == WRITTEN:
             array = array.cast(pa.large_string())
         missing = array.is_null()
-        if has_text and len(self._nulls):
+        if self.has_text and len(self._nulls):
             missing = pc.or_(missing, pc.is_in(array, self._nulls))
         missing = missing.to_numpy(zero_copy_only=False)
         outcomes = np.full(len(array), NULL, np.int64)
         if not missing.all():
             present = array if not missing.any() else array.filter(pa.array(~missing))
             outcomes[~missing] = self._outcomes(present)
-        moved = outcomes >= MOVED
-        if moved.any():
-            outcomes[moved] -= MOVED
-            self.tally["rounded"] += int(moved.sum())
+        self._note(array, outcomes)
+        outcomes = np.where(outcomes < 0, outcomes, outcomes & ~(CLIPPED | MOVED))
         if self.attribute.nullable:
             outcomes[missing] = self.attribute.null
-        self._note(array if has_text else None, outcomes)
         return np.where(outcomes < 0, self.attribute.size, outcomes)
 
-    def _note(self, texts: pa.Array | None, outcomes: Outcomes) -> None:
-        amiss = outcomes < 0
-        if not amiss.any():
-            return
-        for reason, count in zip(*np.unique(outcomes[amiss], return_counts=True), strict=True):
-            self.tally[REASONS[int(reason)]] += int(count)
-        if texts is not None and len(self.texts) < _MOST_SAMPLES:
-            for found in pc.value_counts(texts.filter(pa.array(amiss & (outcomes != NULL)))).to_pylist():
-                self.texts[found["values"]] += found["counts"]
+    def add(self, tally: Mapping[str, int], samples: Mapping[str, Mapping[str, int]]) -> None:
+        """Add what another encoder has met."""
+        self.tally.update(tally)
+        for reason, values in samples.items():
+            self.samples.setdefault(reason, Counter()).update(values)
+
+    def _note(self, array: pa.Array, outcomes: Outcomes) -> None:
+        for reason, name in _NOTED.items():
+            found = outcomes == reason if reason < 0 else (outcomes >= 0) & (outcomes & reason != 0)
+            count = int(found.sum())
+            if not count or (reason == NULL and self.attribute.nullable):
+                continue
+            self.tally[name] += count
+            is_number = name in _BEYOND and not isinstance(self.attribute, Dated)
+            if reason in (NULL, MOVED) or not (self.has_text or is_number):
+                continue
+            seen = self.samples.setdefault(name, Counter())
+            if len(seen) < _MOST_SAMPLES:
+                for one in pc.value_counts(array.filter(pa.array(found))).to_pylist():
+                    seen[str(one["values"])] += one["counts"]
 
 
 def _reader(name: str, attribute: Attribute, timezone: str) -> Callable[[pa.Array], Outcomes]:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.data.encoding.outcome import MOVED, OUT_OF_RANGE, WRONG_TYPE, Outcomes
+from parcomp.data.encoding.outcome import CLIPPED, MOVED, OUT_OF_RANGE, WRONG_TYPE, Outcomes
 from parcomp.errors import DataError
 from parcomp.model import Attribute, Binned, Integer, Stepped
 
@@ -78,7 +78,8 @@ def _shortened(exponent: str) -> str:
 class NumberPlacer(ABC):
     """Places numbers among the values of one attribute.
 
-    The code of a number that lay between two values, seen to nine digits, has ``MOVED`` added to it.
+    The code of a number that lay between two values, seen to nine digits, has ``MOVED`` added to it, and that of one
+    that was taken to an end from beyond it ``CLIPPED``.
     """
 
     def __init__(self, attribute: Attribute, *, clip: bool) -> None:
@@ -112,14 +113,13 @@ class NumberPlacer(ABC):
 
     def _bounded(self, place: int) -> int:
         """The code of a place that may lie beyond the ends."""
-        if self._clip:
-            return min(max(place, 0), self._last)
-        return place if 0 <= place <= self._last else OUT_OF_RANGE
+        if 0 <= place <= self._last:
+            return place
+        return min(max(place, 0), self._last) + CLIPPED if self._clip else OUT_OF_RANGE
 
     def _all_bounded(self, places: npt.NDArray[np.int64]) -> Outcomes:
-        if self._clip:
-            return np.clip(places, 0, self._last)
-        return np.where((places < 0) | (places > self._last), OUT_OF_RANGE, places)
+        beyond = (places < 0) | (places > self._last)
+        return np.where(beyond, np.clip(places, 0, self._last) + CLIPPED if self._clip else OUT_OF_RANGE, places)
 
     def _steps_from(self, base: int, numbers: npt.NDArray[np.int64]) -> Outcomes:
         """Integers as steps from ``base``, which may be any integer."""
@@ -188,8 +188,8 @@ class _Steps(NumberPlacer):
         return placed + np.where(moved, MOVED, 0), certain
 
     def _is_between(self, nearest: Any) -> Any:
-        """Whether steps are within the ends, not taken to them from beyond, and few enough to be told from MOVED."""
-        return (nearest >= self._base) & (nearest <= self._base + self._last) & (self._last < MOVED)
+        """Whether steps are within the ends, not taken to them from beyond."""
+        return (nearest >= self._base) & (nearest <= self._base + self._last)
 
 
 class _WholeBins(NumberPlacer):

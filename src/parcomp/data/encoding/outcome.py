@@ -7,15 +7,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOVED", "NULL", "OUT_OF_RANGE", "REASONS", "UNKNOWN", "WRONG_TYPE", "Outcomes"]
+__all__ = ["CLIPPED", "MOVED", "NULL", "OUT_OF_RANGE", "REASONS", "UNKNOWN", "WRONG_TYPE", "Outcomes"]
 
 Outcomes: TypeAlias = npt.NDArray[np.int64]
-"""A code, from 0 on, or one of the reasons below, for each value; on its way to the column ``MOVED`` may be added."""
+"""A code, from 0 on, or one of the reasons below, for each value; on its way to the column a mark may be added."""
 
-MOVED = 2**62
-"""What is added to the code of a number that lay between two values and was taken to the nearer one.
+CLIPPED, MOVED = 2**61, 2**62
+"""The marks: what is added to the code of a number that lay beyond the ends and was taken to the nearer one, and of one
+that lay between two values and was taken to the nearer one.
 
-No code of a table is as large, since no sum of codes may be (:func:`~parcomp.data.layout.check_sums`).
+No code is as large, since no attribute has more than 2**31 - 1 values.
 """
 
 NULL, UNKNOWN, OUT_OF_RANGE, WRONG_TYPE = -1, -2, -3, -4

@@ -15,7 +15,7 @@ from typing import Any
 from parcomp.data.encoding.encoder import ColumnEncoder
 from parcomp.data.encoding.outcome import REASONS
 from parcomp.errors import one_line
-from parcomp.model import Binned, Categorical, Dated, Integer, Stepped
+from parcomp.model import Attribute, Binned, Categorical, Dated, Integer, Stepped
 
 __all__ = ["AttributeReport", "Report"]
 
@@ -29,6 +29,9 @@ _DECIMAL = re.compile(r"[+-]?[0-9]*\.?[0-9]+")
 _POINT_IN_TIME = re.compile(r":[0-9.]+(?:Z|[+-][0-9:]+)$")
 """The end of a time with its offset, which is shown on the clocks of some zone."""
 
+_NULL_CODE = re.compile(r"-[1-9](?:\.0+)?|-?99+(?:\.0+)?|-88+(?:\.0+)?|-77+(?:\.0+)?")
+"""Numbers that stand for what is not known in many files."""
+
 TOLERATED = 0.01
 """The share of an attribute's values that may be outside, and of rows left out, before the custodian has to agree."""
 
@@ -37,7 +40,8 @@ TOLERATED = 0.01
 class AttributeReport:
     """How many values of an attribute are outside the domain, by reason, and what is suspected to be the cause.
 
-    ``rounded`` counts the values within the domain that lie between two of its steps, and are taken to the nearest.
+    ``rounded`` counts the values within the domain that lie between two of its steps, and are taken to the nearest;
+    ``clipped`` those beyond its ends that are taken to these.
     """
 
     null: int = 0
@@ -45,6 +49,7 @@ class AttributeReport:
     out_of_range: int = 0
     wrong_type: int = 0
     rounded: int = 0
+    clipped: int = 0
     causes: tuple[str, ...] = ()
 
     @property
@@ -95,18 +100,18 @@ class Report:
 
 def attribute_report(column: ColumnEncoder, rows: int) -> AttributeReport:
     """What an encoder has met in so many rows."""
-    outside = {reason: column.tally[reason] for reason in REASONS.values()}
-    return AttributeReport(**outside, rounded=column.tally["rounded"], causes=tuple(_causes(column, rows)))
+    tally = {reason: column.tally[reason] for reason in (*REASONS.values(), "rounded", "clipped")}
+    return AttributeReport(**tally, causes=tuple(_causes(column, rows)))
 
 
 def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
-    attribute, tally, texts = column.attribute, column.tally, column.texts
+    attribute, tally = column.attribute, column.tally
+    texts = column.samples.get("unknown", Counter()) + column.samples.get("wrong_type", Counter())
     tokens = Counter({text: count for text, count in texts.items() if text.strip().lower() in NULL_TOKENS})
     listed = ", ".join(f"`{one_line(text)}`" for text, _ in tokens.most_common(3))
-    nullable = "" if attribute.nullable else ", and nullable = true to the attribute"
     if tokens:
         verb = "looks like a null token" if len(tokens) == 1 else "look like null tokens"
-        yield f"{listed} {verb} ({sum(tokens.values()):,} values): add to nulls under [source]{nullable}"
+        yield f"{listed} {verb} ({sum(tokens.values()):,} values): add to nulls under [source]{_also(attribute)}"
     if tally["null"]:
         yield f"{tally['null']:,} values are null: declare nullable = true to count them"
     rest = Counter({text: count for text, count in texts.items() if text not in tokens})
@@ -125,13 +130,34 @@ def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
             f"{tally['rounded']:,} values lie between two steps of {attribute.step}, and are taken to the nearest, in "
             "sums and averages too: declare a finer step to keep them as they are"
         )
-    if tally["out_of_range"]:
-        ways = "widen them"
-        if isinstance(attribute, (Integer, Stepped, Binned)):
-            ways += ", or clip = true to take them to the ends"
-        elif any(_POINT_IN_TIME.search(text) for text in rest):
-            ways += ", or declare under [source] the timezone whose clocks are meant"
-        yield f"{tally['out_of_range']:,} values lie beyond low and high: {ways}"
+    yield from _end_causes(column)
+
+
+def _end_causes(column: ColumnEncoder) -> Iterable[str]:
+    """What is said of values beyond the ends: outside, or taken to them."""
+    attribute = column.attribute
+    for reason in ("out_of_range", "clipped"):
+        count, seen = column.tally[reason], column.samples.get(reason, Counter())
+        code, times = seen.most_common(1)[0] if seen and not isinstance(attribute, Dated) else ("", 0)
+        if _NULL_CODE.fullmatch(code) and 2 * times > count and times > 1:
+            count -= times
+            way = f"add to nulls under [source]{_also(attribute)}"
+            if not column.has_text:
+                way = f"make it null in a view, or before the table is read, since nulls are texts{_also(attribute)}"
+            yield f"`{code}` looks like a code for null ({times:,} values): {way}"
+        if reason == "clipped" and column.tally[reason]:
+            yield f"{column.tally[reason]:,} values beyond low and high are taken to the nearer one{_examples(seen)}"
+        elif count:
+            ways = "widen them"
+            if isinstance(attribute, (Integer, Stepped, Binned)):
+                ways += ", or clip = true to take them to the ends"
+            elif any(_POINT_IN_TIME.search(text) for text in seen):
+                ways += ", or declare under [source] the timezone whose clocks are meant"
+            yield f"{count:,} values lie beyond low and high: {ways}"
+
+
+def _also(attribute: Attribute) -> str:
+    return "" if attribute.nullable else ", and nullable = true to the attribute"
 
 
 def _about_dates(texts: Counter[str]) -> str:

@@ -56,7 +56,7 @@ class TableEncoder:
             "rows": self._rows,
             "inside": self._inside,
             "given": [self.given.rows, self.given.outside],
-            "columns": [[one.tally, one.texts] for one in self._columns],
+            "columns": [[one.tally, one.samples, one.has_text] for one in self._columns],
             "persons": [person for some in self._persons for person in some.tolist()],
         }
 
@@ -65,9 +65,9 @@ class TableEncoder:
         self._rows += tallies["rows"]
         self._inside += tallies["inside"]
         self.given += Given(*tallies["given"])
-        for one, (tally, texts) in zip(self._columns, tallies["columns"], strict=True):
-            one.tally.update(tally)
-            one.texts.update(texts)
+        for one, (tally, samples, has_text) in zip(self._columns, tallies["columns"], strict=True):
+            one.add(tally, samples)
+            one.has_text = has_text
         self._persons.append(np.array(tallies["persons"], np.int64))
 
     def _encoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
