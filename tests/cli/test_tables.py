@@ -182,10 +182,40 @@ def test_rows_of_a_person_are_bounded(tmp_path, capsys):
     assert (report["rows"], report["persons"], report["rows_left_out"]) == (10, 3, 5)
     code, _, told = run(capsys, "init", "-c", settings)
     assert code == 2
-    assert "5 of 10 rows would be left out, and nothing was made: a person has more than 2 of them" in told
+    assert "nothing was made: 5 of 10 rows would be left out: a person has more than 2 of them" in told
     assert not (tmp_path / "custodian.codes").exists()
     code, out, _ = run(capsys, "init", "-c", settings, "--accept")
     assert code == 0
     assert "all rows of one person" in " ".join(out.split())
     answer = run(capsys, "ask", "-c", settings, "SELECT COUNT(*) FROM people", "--epsilon", "40", "--json")
     assert json.loads(answer[1])["value"] == 5
+    with (tmp_path / "people.csv").open("a") as file:
+        file.write("\n" + ",".join(map(str, rows[0].values())))
+    code, out, _ = run(capsys, "load", "-c", settings)
+    assert code == 0, "that rows of a person are left out was accepted, and cannot be changed"
+    assert "Of 1 rows that were added 0 are taken" in out
+
+
+def test_all_that_is_amiss_is_said_at_once(tmp_path, capsys):
+    settings = write_custodian(tmp_path, domain=DOMAIN, rows=[], budget="1", rows_per_person=1, init=False)
+    lines = ["sex,age,smokes,born,who", *["X,1,1,1990-01-01,a"] * 9]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    settings.write_text(settings.read_text().replace("rows_per_person = 1", 'rows_per_person = 1\nperson = "who"'))
+    code, _, told = run(capsys, "init", "-c", settings)
+    assert code == 2
+    assert "values of sex are outside" in told
+    assert "8 of 9 rows would be left out" in told
+
+
+def test_a_source_behind_a_link_is_known_by_the_name_of_the_link(tmp_path, capsys):
+    """So that the file behind it may be next month's."""
+    settings = write_custodian(tmp_path, domain=DOMAIN, rows=ROWS, budget="1", init=False)
+    first, second = tmp_path / "january.csv", tmp_path / "february.csv"
+    (tmp_path / "people.csv").rename(first)
+    second.write_text(first.read_text() + "F,1,1,1995-01-01\n")
+    (tmp_path / "people.csv").symlink_to(first)
+    assert run(capsys, "init", "-c", settings)[0] == 0
+    (tmp_path / "people.csv").unlink()
+    (tmp_path / "people.csv").symlink_to(second)
+    assert run(capsys, "load", "-c", settings)[0] == 0
+    assert run(capsys, "ask", "-c", settings, "SELECT COUNT(*) FROM people", "--epsilon", "0.1")[0] == 0

@@ -19,7 +19,7 @@ from parcomp.model import Domain
 LATE = dt.datetime(2020, 5, 1, 23, 30)
 OBJECTS = [
     *(0, 1, True, 1.5, 0.1, float("inf"), None, 2**53 + 1, Decimal("0.1"), Decimal("1e20"), "1", "a", b"a"),
-    *(np.float32(0.1), np.float16(0.1), np.int8(1), np.uint64(2**63), np.str_("a"), np.bool_(True)),
+    *(np.float32(0.1), np.float32(0.35), np.float16(0.1), np.int8(1), np.uint64(2**63), np.str_("a"), np.bool_(True)),
     *(LATE, LATE.replace(tzinfo=dt.UTC), LATE.date(), LATE.time(), dt.timedelta(1), pd.NaT, pd.NA),
     *(pd.Timestamp(LATE), pd.Timestamp(LATE, tz="US/Eastern"), np.datetime64("2020-05-01T23:30")),
 ]
@@ -101,3 +101,30 @@ def test_the_code_of_an_object_does_not_depend_on_other_rows(attribute: dict[str
 def test_one_time_with_a_zone_does_not_move_the_others() -> None:
     with pytest.raises(DataError, match="convert each column to one type"):
         FrameSource(pd.DataFrame({"a": pd.Series([LATE.replace(tzinfo=dt.UTC), *[LATE] * 9], dtype=object)}))
+
+
+def test_one_double_does_not_move_narrow_floats_across_a_tie() -> None:
+    """Beside it they would become the doubles equal to them, 0.3499…, which are nearer to another step."""
+    narrow = [np.float32(0.35)] * 9
+    FrameSource(pd.DataFrame({"a": pd.Series(narrow, dtype=object)}))
+    for other in (0.5, 1, np.float64(0.5), np.int64(1)):
+        with pytest.raises(DataError, match="convert each column to one type"):
+            FrameSource(pd.DataFrame({"a": pd.Series([*narrow, other], dtype=object)}))
+
+
+@pytest.mark.parametrize(
+    "attribute", [{"low": "1969-12-30", "high": "2020-12-31"}, {"values": ["1969-12-31", "2020-02-28", "2020-02-29"]}]
+)
+def test_days_of_64_bits_may_be_off_midnight(attribute: dict[str, Any]) -> None:
+    """And beyond all days of 32 bits; none of them makes encoding fail."""
+    domain = Domain.described({"name": "days", "attributes": {"a": {**attribute, "nullable": True}}})
+    stored = pa.array([1582934400000, 1582930800000, -1, None, 2**62, -(2**62)], pa.int64()).cast(
+        pa.date64(), safe=False
+    )
+    source = FrameSource(pa.table({"a": stored}))
+    [batch] = TableEncoder(domain, (), "UTC").encoded(source.batches(match_columns(domain, source.types)))
+    found = [
+        domain.row([code])["a"] if code < domain.attributes["a"].size else "outside"
+        for code in batch.column(0).to_pylist()
+    ]
+    assert found == ["2020-02-29", "2020-02-28", "1969-12-31", None, "outside", "outside"]

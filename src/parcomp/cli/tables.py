@@ -48,7 +48,8 @@ def init(custodian: Custodian, accept: Accept = False) -> None:
 
     settings = Settings.load(custodian)
     with row_progress("encoding") as progress:
-        created = pc.Custodian.create(settings, agree=_agreement(settings, accept=accept), progress=progress)
+        agree = _agreement(settings, accept=accept)
+        created = pc.Custodian.create(settings, agree=agree, progress=progress)
     with created:
         print(f"The ledger of {settings.name}, version {settings.version}, is made.")
         print_balance(settings, created.balance())
@@ -63,28 +64,38 @@ def load(custodian: Custodian, accept: Accept = False) -> None:
     settings = Settings.load(custodian)
     before = table_in_place(settings.place)
     with row_progress("encoding") as progress:
-        loaded = load_table(settings, agree=_agreement(settings, accept=accept), progress=progress)
+        bound = (settings.person, settings.rows_per_person)
+        settled = before is not None and bool(before.person) and (before.person, before.rows_per_person) == bound
+        agree = _agreement(settings, accept=accept, settled=settled)
+        loaded = load_table(settings, agree=agree, progress=progress)
     print(f"{settings.name}, version {settings.version}: {loaded.kept:,} rows are encoded.")
     if before is not None and loaded.rows > before.rows:
         taken, added = loaded.kept - before.kept, loaded.rows - before.rows
         print(f"Of {added:,} rows that were added {taken:,} are taken.")
 
 
-def _agreement(settings: Settings, *, accept: bool) -> Callable[[Report], None]:
+def _agreement(settings: Settings, *, accept: bool, settled: bool = False) -> Callable[[Report], None]:
+    """What shows a report, and raises where much is amiss that was not accepted.
+
+    ``settled`` is whether a table is in place whose persons have as many rows at most: more are left out of it as ever.
+    """
+
     def agree(report: Report) -> None:
         from parcomp.cli.table_report import print_report
 
         print_report(settings, report)
-        if report.doubtful and not accept:
-            raise DataError(
-                f"more than 1 % of the values of {', '.join(report.doubtful)} are outside the domain, and nothing was "
-                "made: mend the domain or [source] as said above, or add --accept if that is how the table is"
+        amiss = []
+        if report.doubtful:
+            amiss.append(
+                f"more than 1 % of the values of {', '.join(report.doubtful)} are outside the domain: mend the domain "
+                "or [source] as said above"
             )
-        if report.leaves_out_many and not accept:
-            raise DataError(
-                f"{report.rows_left_out:,} of {report.rows:,} rows would be left out, and nothing was made: a person "
-                f"has more than {settings.rows_per_person} of them, or none is named; give more rows_per_person under "
-                "[privacy], or add --accept if no more are to be counted"
+        if report.leaves_out_many and not settled:
+            amiss.append(
+                f"{report.rows_left_out:,} of {report.rows:,} rows would be left out: a person has more than "
+                f"{settings.rows_per_person} of them, or none is named; give more rows_per_person under [privacy]"
             )
+        if amiss and not accept:
+            raise DataError(f"nothing was made: {'; '.join(amiss)}; or add --accept if that is how the table is")
 
     return agree

@@ -48,7 +48,8 @@ def make_ledger(
         if mark is not None:
             mark.check_writable()
     else:
-        raise LedgerError(f"{settings.name} has a ledger already; it is used as it is, and needs no init")
+        hint = "" if parcomp.data.table_in_place(settings.place) else "; its coded table is missing: run `parcomp load`"
+        raise LedgerError(f"{settings.name} has a ledger already; it is used as it is, and needs no init{hint}")
     check_place(settings)
 
     def make(rows: Imprint) -> None:

@@ -48,7 +48,10 @@ _NOT_WHOSE = (
     "read again, a row that was counted could pass for another person's. Restore the coded table from a backup, or "
     "name it as it was named; without it, go on with another version, which has a ledger of its own"
 )
-_LOADED_MEANWHILE = "somebody else has loaded the table meanwhile; nothing was changed, load it again"
+_LOADED_MEANWHILE = (
+    "somebody else has loaded the table meanwhile, or charged for rows of its last load; nothing was changed, load it "
+    "again"
+)
 
 
 def load_table(

@@ -38,6 +38,7 @@ same ledger, or it would spend the budget a second time.  The section ``[service
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -258,7 +259,8 @@ class _Reader:
 
     def _source(self, dataset: Mapping[str, Any]) -> str:
         source = self._text(dataset, "dataset", "source")
-        return source if _ADDRESS.match(source) else str(self._beside(source))
+        # Links are not followed: the name stays where the file behind it becomes another one.
+        return source if _ADDRESS.match(source) else os.path.normpath(self.path.parent.resolve() / source)
 
     def _domain(self, dataset: Mapping[str, Any]) -> Domain:
         path = self._beside(self._text(dataset, "dataset", "domain"))

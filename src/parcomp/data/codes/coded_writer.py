@@ -107,7 +107,10 @@ class CodesWriter(ABC):
             raise
         except Exception:
             # What an engine says may quote a row.
-            raise DataError(f"{self.engine} could not write the coded table; its own log says why") from None
+            raise DataError(
+                f"{self.engine} could not write the coded table; its own log says why, if it has one. If the disk is "
+                "full, make room; where there is a ledger, `parcomp load` then finishes it"
+            ) from None
         finally:
             self.close()
         return done

@@ -36,6 +36,9 @@ _NOTED = {**REASONS, CLIPPED: "clipped", MOVED: "rounded"}
 _BEYOND = (REASONS[OUT_OF_RANGE], "clipped")
 """Of these the values are remembered in columns of numbers too."""
 
+_DAY = 86_400_000
+"""Milliseconds."""
+
 _PLAIN_NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 _PLAIN_LENGTH = 15
 """Decimals of so many digits are told apart by doubles, and a double's shortest decimal is the one that was read."""
@@ -63,6 +66,8 @@ class ColumnEncoder:
         """The code of each value; those without one have the code after the last, which is ``attribute.size``."""
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
+        if pa.types.is_date64(array.type):
+            array = _whole_days(array)
         self.has_text = is_text(array.type)
         if self.has_text or array.type == WRITTEN:
             array = array.cast(pa.large_string())
@@ -127,6 +132,16 @@ def _each(array: pa.Array, outcomes: Callable[[Iterable[object]], Outcomes]) -> 
     encoded = array.dictionary_encode()
     place_of = encoded.indices.to_numpy(zero_copy_only=False)
     return _at(place_of, outcomes(encoded.dictionary.to_pylist()))
+
+
+def _whole_days(array: pa.Array) -> pa.Array:
+    """Days of 64 bits, which may be off midnight and beyond those of 32 bits, as days of 32 bits.
+
+    What lies beyond is taken to the last of these, which no attribute declares either.
+    """
+    days = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // _DAY
+    held = np.clip(days, np.iinfo(np.int32).min, np.iinfo(np.int32).max).astype(np.int32)
+    return pa.array(held, pa.date32(), mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def _at(place_of: npt.NDArray[np.integer], outcomes: Outcomes) -> Outcomes:

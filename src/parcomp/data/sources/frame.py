@@ -104,11 +104,14 @@ def _check_objects(column: Any) -> None:
 
     Beside a date a time loses its hours, and beside a time with a zone one without is read as UTC.  So a column has
     dates, or times with a zone, or times without, and nothing else beside them.  Of NumPy's scalars those are taken
-    that Arrow reads by value in any company.
+    that Arrow reads by value in any company, and floats of 32 bits among their like: beside others they become the
+    doubles equal to them, whose shortest decimals are other numbers.
     """
     present = column[column.notna()]
     kinds = set(map(type, present))
     if any(issubclass(kind, np.generic) and kind not in _SCALARS for kind in kinds):
+        raise TypeError
+    if np.float32 in kinds and len(kinds) > 1:
         raise TypeError
     times = {kind for kind in kinds if issubclass(kind, (datetime.date, datetime.time))}
     if not times:
