@@ -64,6 +64,36 @@ def test_text_is_what_all_of_it_is(tmp_path, texts, attribute):
     assert ("finer decimals are rounded to the step" in draft.lines["x"].remark) == rounded
 
 
+def test_a_few_errors_among_dates_and_numbers_are_told(tmp_path):
+    """What the others are is drafted as a comment: it must not stand without a look at the errors."""
+    times = [f"2024-0{1 + n % 9}-10 {n % 24:02}:00:00" for n in range(198)]
+    draft = drafted(
+        tmp_path / "t.csv",
+        {
+            "admitted": ["31.02.2025", "2025-02-30 10:00:00", *times],
+            "cost": ["free", *(f"{n}.25" for n in range(199))],
+            "commas": ["free", *(f"1.{n:03},25" for n in range(199))],
+            "note": [f"n{n}" for n in range(200)],
+        },
+    )
+    written = draft.as_toml().splitlines()[3:]
+    assert not draft.attributes
+    assert written[0].startswith(
+        '# admitted = { low = "2024-01-10", high = "2024-09-10", unit = "day" }  # dates, but for 2'
+    )
+    assert written[1].startswith(
+        '# cost = { low = "0.25", high = "198.25", step = "0.01" }  # numbers, but for 1 texts'
+    )
+    assert written[2].startswith("# commas is left out: decimals with a comma, which are not read")
+    assert written[3].startswith("# note is left out: nearly every row has another value")
+
+
+def test_an_end_that_is_often_a_code_for_null_is_told(tmp_path):
+    draft = drafted(tmp_path / "t.csv", {"age": ["-99", "7", "105"], "stay": ["1", "7", "42"]})
+    assert draft.lines["age"].remark.endswith("-99 may be a code for null")
+    assert "code for null" not in draft.lines["stay"].remark
+
+
 def test_null_tokens_are_told_and_drafted_as_null(tmp_path):
     """Among numbers whatever programs write for null; among names only what is hardly one, or is null elsewhere."""
     draft = drafted(

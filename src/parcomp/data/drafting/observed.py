@@ -2,7 +2,8 @@
 
 A column of text is taken for integers, decimals, dates or booleans if all of its texts are such, but for those that
 programs write for null; a number that begins with a zero, like 01, is a code, and makes the whole column text.  All of
-this is asked of the values as encoding reads them, so that what was seen is in the domain that is drafted.
+this is asked of the values as encoding reads them, so that what was seen is in the domain that is drafted.  Where
+nearly all texts of a column that could not be listed are numbers or dates, what these would be is drafted as a comment.
 
 Rows are read once, batch by batch.  Of each column only its ends and at most so many different texts are kept as a
 draft lists, and of its first values whether they differ.
@@ -24,7 +25,7 @@ from parcomp.data.drafting.draft import Line, complete, left_out, unread
 from parcomp.data.encoding.columns import is_text
 from parcomp.data.encoding.encoder import ColumnEncoder
 from parcomp.data.encoding.numbers import read_number
-from parcomp.data.encoding.report import NULL_TOKENS
+from parcomp.data.encoding.report import NULL_CODE, NULL_TOKENS
 from parcomp.errors import DomainError
 from parcomp.model import Attribute, Categorical, Dated, Integer, Stepped
 
@@ -46,10 +47,14 @@ _FEWEST = 20
 _NEARLY = 0.95
 """Of so many values at least, such a share is different: then the column seems to identify its rows."""
 
+_NEARLY_ALL = 0.9
+"""The share of a column's texts that must be numbers or dates for the column to be taken for one with errors."""
+
 _SURE_TOKENS = frozenset({"na", "n/a", "#n/a", "nan", "null"})
 """Texts that stand for null also among texts, where a dash or ``none`` may well be a value."""
 
 _LEADING_ZERO = r"^[+-]?0[0-9]"
+_COMMA = r"^[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]+$"
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 _WORDS = pa.array(["true", "false"], pa.large_string())
 _ANY_DAY = Dated("0001-01-01", "9999-12-31")
@@ -57,6 +62,8 @@ _ENDS = "the least and the largest in the data"
 _IDENTIFIER = "nearly every row has another value, as in an identifier; declare it if it is none"
 _COARSE = "; finer decimals are rounded to the step"
 _ODD = "; NaN and infinities stay outside"
+_NULL_CODE = "; {} may be a code for null"
+_COMMAS = "decimals with a comma, which are not read; convert them before the table is read, or in a view"
 
 
 class Observed(ABC):
@@ -136,11 +143,16 @@ class _Numbers(Observed):
 
     def __init__(self, step: str | None = None) -> None:
         super().__init__()
-        self.sound = True
+        self.strays = 0
         self._step = step
         self._places = 0
         self._ends: tuple[Fraction, Fraction] | None = None
         self._odd = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether there were only numbers."""
+        return not self.strays
 
     def _add(self, array: pa.Array) -> None:
         kind = array.type
@@ -152,10 +164,11 @@ class _Numbers(Observed):
         else:
             if pa.types.is_decimal(kind) and self._step is None:
                 self._step = _step(kind.scale)
-            self.add_texts(pc.unique(array.cast(pa.large_string())))
+            self.add_texts(pc.value_counts(array.cast(pa.large_string())))
 
-    def add_texts(self, texts: pa.Array) -> None:
-        """Look at texts; with one that is no number all is over."""
+    def add_texts(self, counted: pa.StructArray) -> None:
+        """Look at texts, each with how many there are; those that are no numbers are counted."""
+        texts = counted.field("values")
         plain = pc.match_substring_regex(texts, _PLAIN_NUMBER)
         numbers = texts.filter(plain)
         if len(numbers):
@@ -163,7 +176,7 @@ class _Numbers(Observed):
             self._widen([Fraction(found["min"]), Fraction(found["max"])])
             decimals = pc.utf8_rtrim(pc.replace_substring_regex(numbers, r"^-?[0-9]+\.?", ""), "0")
             self._places = max(self._places, pc.max(pc.utf8_length(decimals)).as_py())
-        for text in texts.filter(pc.invert(plain)).to_pylist():
+        for text, count in zip(*(part.filter(pc.invert(plain)).to_pylist() for part in counted.flatten()), strict=True):
             number = read_number(text)
             if isinstance(number, Fraction):
                 self._widen([number])
@@ -171,8 +184,7 @@ class _Numbers(Observed):
             elif isinstance(number, float) or text.lower() == "nan":
                 self._odd = True
             else:
-                self.sound = False
-                return
+                self.strays += count
 
     def _add_doubles(self, stored: npt.NDArray[np.floating]) -> None:
         if stored.dtype != np.float64:
@@ -195,7 +207,7 @@ class _Numbers(Observed):
     def _line(self, *, nullable: bool) -> Line | None:
         return self.drafted(nullable, identifies=self._identifies)
 
-    def drafted(self, nullable: bool, *, identifies: bool) -> Line | None:
+    def drafted(self, nullable: bool, *, identifies: bool = False) -> Line | None:
         """What is drafted of the numbers that were seen, if there were any."""
         if self._ends is None:
             return None
@@ -206,7 +218,9 @@ class _Numbers(Observed):
             is_coarse = isinstance(attribute, Stepped) and Fraction(attribute.scale.step) > Fraction(
                 _step(self._places)
             )
-            return complete(attribute, _ENDS + (_COARSE if is_coarse else "") + (_ODD if self._odd else ""))
+            remark = _ENDS + (_COARSE if is_coarse else "") + (_ODD if self._odd else "")
+            code = next((end for end in map(_written, self._ends) if NULL_CODE.fullmatch(end)), "")
+            return complete(attribute, remark + (_NULL_CODE.format(code) if code else ""))
         fields: dict[str, object] = {"low": None, "high": None, "step": None} | ({"nullable": True} if nullable else {})
         return Line(fields=fields, remark="numbers that are too large or too many; give low, high and step or bins")
 
@@ -241,8 +255,14 @@ class _Moments(Observed):
         self._ends: tuple[int, int] | None = None
 
     @property
+    def strays(self) -> int:
+        """How many texts were no dates."""
+        return self._encoder.tally["wrong_type"]
+
+    @property
     def sound(self) -> bool:
-        return not self._encoder.tally["wrong_type"]
+        """Whether there were only dates."""
+        return not self.strays
 
     def _add(self, array: pa.Array) -> None:
         self.add_moments(array)
@@ -274,38 +294,49 @@ class _Texts(Observed):
     def __init__(self) -> None:
         super().__init__()
         self._texts: set[str] = set()
-        self._any = False
+        self._looked_at = 0
+        self._commas = 0
         self._coded = False
         self._boolean = True
         self._numbers = _Numbers()
         self._moments = _Moments()
 
     def _add(self, array: pa.Array) -> None:
-        texts = self._without_tokens(pc.unique(array))
-        if not len(texts):
+        array = self._without_tokens(array)
+        if not len(array):
             return
-        self._any = True
+        self._looked_at += len(array)
+        counted = pc.value_counts(array)
+        texts = counted.field("values")
         if len(self._texts) <= MAX_NAMED_VALUES:
             self._texts.update(texts[: 2 * MAX_NAMED_VALUES + 1].to_pylist())
         self._coded = self._coded or pc.any(pc.match_substring_regex(texts, _LEADING_ZERO)).as_py()
         self._boolean = self._boolean and pc.all(pc.is_in(pc.utf8_lower(texts), _WORDS)).as_py()
-        if self._numbers.sound and not self._coded:
-            self._numbers.add_texts(texts)
-        if self._moments.sound:
-            self._moments.add_moments(texts)
+        if not self._coded and not self._is_hopeless(self._numbers.strays):
+            self._numbers.add_texts(counted)
+        if not self._is_hopeless(self._moments.strays):
+            self._moments.add_moments(array)
+        self._commas += pc.sum(pc.match_substring_regex(array, _COMMA)).as_py()
+
+    def _is_hopeless(self, strays: int) -> bool:
+        """Whether so many texts are something else that no more need to be looked at."""
+        return strays > _COMPARED and 2 * strays > self._looked_at
+
+    def _is_nearly_all(self, others: int) -> bool:
+        return self._looked_at - others >= _NEARLY_ALL * self._looked_at
 
     def _without_tokens(self, texts: pa.Array) -> pa.Array:
         trimmed = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
         alike = pc.is_in(trimmed, pa.array(sorted(NULL_TOKENS), pa.large_string()))
-        for token in texts.filter(alike).to_pylist():
+        for token in pc.unique(texts.filter(alike)).to_pylist():
             if len(self._tokens) < _MOST_TOKENS:
                 self._tokens.add(token)
         return texts.filter(pc.invert(pc.is_in(texts, pa.array(sorted(self._tokens), pa.large_string()))))
 
     @property
     def _kind(self) -> str:
-        if not self._any or self._boolean:
-            return "booleans" if self._any else "nothing"
+        if not self._looked_at or self._boolean:
+            return "booleans" if self._looked_at else "nothing"
         if self._numbers.sound and not self._coded:
             return "numbers"
         return "dates" if self._moments.sound else "strings"
@@ -324,12 +355,30 @@ class _Texts(Observed):
             return super().line(nulls)
         if not values:
             return None
+        if self._identifies or len(values) > MAX_NAMED_VALUES:
+            almost = self._almost(nullable=self._nulls or bool(self._tokens & nulls))
+            if almost is not None:
+                return almost
         if self._identifies:
             return left_out(_IDENTIFIER)
         if len(values) > MAX_NAMED_VALUES:
             return left_out(f"more than {MAX_NAMED_VALUES} different texts; declare values if it is not free text")
         nullable = self._nulls or bool(self._tokens & nulls)
         return complete(Categorical(sorted(values), nullable), "the values in the data")
+
+    def _almost(self, *, nullable: bool) -> Line | None:
+        """What is drafted, as a comment, of a column that would be one of dates or numbers but for some texts."""
+        if self._is_nearly_all(self._looked_at - self._commas):
+            return left_out(_COMMAS)
+        for kind, found in (("dates", self._moments), ("numbers", self._numbers)):
+            if self._is_nearly_all(found.strays) and not (kind == "numbers" and self._coded):
+                line = found.drafted(nullable)
+                if line is not None and line.attribute is not None:
+                    remark = (
+                        f"{kind}, but for {found.strays:,} texts that are none: mend these, or take them as outside"
+                    )
+                    return Line(fields=line.attribute.describe(), remark=f"{remark}; {line.remark}")
+        return None
 
     def _line(self, *, nullable: bool) -> Line | None:
         if self._kind == "booleans":
@@ -343,6 +392,10 @@ def _places(number: Fraction) -> int:
     """The decimal places of a number, as far as they count."""
     many = _MOST_PLACES + 1
     return next((places for places in range(many) if 10**places % number.denominator == 0), many)
+
+
+def _written(number: Fraction) -> str:
+    return str(number.numerator) if number.denominator == 1 else ""
 
 
 def _step(places: int) -> str:

@@ -29,7 +29,7 @@ _DECIMAL = re.compile(r"[+-]?[0-9]*\.?[0-9]+")
 _POINT_IN_TIME = re.compile(r":[0-9.]+(?:Z|[+-][0-9:]+)$")
 """The end of a time with its offset, which is shown on the clocks of some zone."""
 
-_NULL_CODE = re.compile(r"-[1-9](?:\.0+)?|-?99+(?:\.0+)?|-88+(?:\.0+)?|-77+(?:\.0+)?")
+NULL_CODE = re.compile(r"-[1-9](?:\.0+)?|-?99+(?:\.0+)?|-88+(?:\.0+)?|-77+(?:\.0+)?")
 """Numbers that stand for what is not known in many files."""
 
 TOLERATED = 0.01
@@ -139,7 +139,7 @@ def _end_causes(column: ColumnEncoder) -> Iterable[str]:
     for reason in ("out_of_range", "clipped"):
         count, seen = column.tally[reason], column.samples.get(reason, Counter())
         code, times = seen.most_common(1)[0] if seen and not isinstance(attribute, Dated) else ("", 0)
-        if _NULL_CODE.fullmatch(code) and 2 * times > count and times > 1:
+        if NULL_CODE.fullmatch(code) and 2 * times > count and times > 1:
             count -= times
             way = f"add to nulls under [source]{_also(attribute)}"
             if not column.has_text:
