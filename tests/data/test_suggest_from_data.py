@@ -66,7 +66,7 @@ def test_text_is_what_all_of_it_is(tmp_path, texts, attribute):
 
 def test_a_few_errors_among_dates_and_numbers_are_told(tmp_path):
     """What the others are is drafted as a comment: it must not stand without a look at the errors."""
-    times = [f"2024-0{1 + n % 9}-10 {n % 24:02}:00:00" for n in range(198)]
+    times = [f"2024-0{1 + n % 9}-10 {n % 24:02}:{n % 60:02}:00" for n in range(198)]
     draft = drafted(
         tmp_path / "t.csv",
         {
