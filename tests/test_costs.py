@@ -131,3 +131,8 @@ def test_short_numbers_are_exact_where_they_are_short() -> None:
     assert short_up(12_345_678) == "12,345,678"
     assert short_up(0.0) == "0"
     assert short_up(float("inf")) == "∞"
+
+
+def test_a_decimal_comma_is_named() -> None:
+    with pytest.raises(CostError, match=r"must be a number, not '0,1'; decimals are written with a point"):
+        cost_up("0,1")

@@ -206,7 +206,8 @@ def _decimal(amount: Amount, what: str) -> Decimal:
         else:
             exact = Decimal(amount if isinstance(amount, str) else repr(float(amount)))
     except (InvalidOperation, OverflowError):
-        raise CostError(f"a {what} must be a number, not {shown(amount)}") from None
+        hint = "; decimals are written with a point" if isinstance(amount, str) and "," in amount else ""
+        raise CostError(f"a {what} must be a number, not {shown(amount)}{hint}") from None
     if isinstance(amount, numbers.Rational) and Fraction(amount) != Fraction(exact):
         raise CostError(f"a {what} must be a decimal number, not {shown(amount)}")
     if not exact.is_finite():

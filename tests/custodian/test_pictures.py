@@ -188,3 +188,26 @@ def test_drawing_leaves_the_backend_alone(tmp_path: Path) -> None:
     before = mpl.get_backend()
     ANSWERS["a number"].plot(tmp_path / "answer.png")
     assert mpl.get_backend() == before
+
+
+def test_null_bears_a_label_beside_many_numbers() -> None:
+    """At the end of a thinned axis it would seem to be the next number."""
+    ages = [*range(120), None]
+    bars = answer({"age": ages}, {"count": figures(*range(121))}).plot()
+    assert [one.get_text() for one in bars.get_xticklabels()][-2:] == ["110", "null"]
+    cells = answer({"sex": ["F"] * 121, "age": ages}, {"count": figures(*range(121))}).plot()
+    assert [one.get_text() for one in cells.get_xticklabels()][-1] == "null"
+    plt.close("all")
+
+
+def test_numbers_of_a_heat_map_stand_beside_each_other_or_not_at_all() -> None:
+    def sizes(columns: int, value: float) -> set[float]:
+        keys = {"a": ["x"] * columns, "b": range(columns)}
+        drawn = answer(keys, {"count": figures(*[value] * columns)}).plot()
+        plt.close("all")
+        return {one.get_fontsize() for one in drawn.texts}
+
+    assert sizes(4, 12) == {8.0}
+    [smaller] = sizes(10, 1_234_567.0)
+    assert 5 <= smaller < 8
+    assert sizes(40, 1_234_567.0) == set()

@@ -145,3 +145,12 @@ def test_every_value_that_is_moved_to_a_step_is_counted(cells: list, kind: pa.Da
         assert found.clipped == (found.out_of_range == 0 and clip) * sum(
             cell is not None and cell != "x" and float(cell) > 9.75 for cell in cells
         )
+
+
+def test_a_report_is_read_line_by_line() -> None:
+    """It is what ``agree=print`` shows of a data frame."""
+    encoder = TableEncoder(Domain({"age": AGE, "sex": SEX}), (), "UTC")
+    list(encoder.encoded(iter([pa.record_batch({"x0": ["1", "NA"], "x1": ["F", "f"]})])))
+    first, *causes = str(encoder.report()).splitlines()
+    assert first == "2 rows, 1 of them with a value outside the domain"
+    assert [cause.split(":")[0] for cause in causes] == ["age", "sex"]

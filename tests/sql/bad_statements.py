@@ -261,6 +261,7 @@ BAD_CONDITIONS = [
     ("‸sex IN ('F', 'm')", "did you mean 'M'"),
     ("‸sex IS DISTINCT FROM 'x'", "sex has no value 'x'"),
     ("‸mixed = 2", "did you mean 1"),
+    ("sex = ‸f", "; if the value is meant, write 'f', with single quotes"),
     ("‸sexx = 'F'", "unknown attribute 'sexx'; did you mean 'sex'? there are sex, age"),
     ("‸sex LIKE 'f%'", "no declared value is like 'f%'"),
     ("‸sex NOT LIKE 'z'", "ILIKE ignores case"),

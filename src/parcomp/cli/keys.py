@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -30,7 +31,11 @@ def add(
 
     with Access(Settings.load(custodian)) as access:
         made = access.add(name, role)
-    print(json.dumps(made.as_json(), ensure_ascii=False) if as_json else made.key)
+    if as_json:
+        print(json.dumps(made.as_json(), ensure_ascii=False))
+        return
+    print(made.key)
+    print("parcomp: note: keep the key now; it is not stored, and cannot be shown again", file=sys.stderr)
 
 
 @keys.command(name="list")
@@ -51,7 +56,7 @@ def list_keys(custodian: Custodian, as_json: Json = False) -> None:
         return
     from rich.text import Text
 
-    table = plain_table(">key", "name", "role", ">added", ">revoked")
+    table = plain_table(">key", "name", "role", ">added (UTC)", ">revoked (UTC)")
     for one in known:
         added, revoked = (time[:19].replace("T", " ") for time in (one.added, one.revoked))
         table.add_row(str(one.number), Text(one.name), str(one.role), added, revoked or "–")

@@ -29,6 +29,10 @@ _TICKS = 20
 _WRITTEN_CELLS = 120
 """Up to so many cells of a heat map carry their number."""
 
+_LEAST_SIZE = 5
+_ACROSS = 560
+"""The least size of letters that can be read, and how many letters of size 1 stand across a heat map."""
+
 _CLEAR = 12
 """Labels of up to so many characters stand side by side."""
 
@@ -96,7 +100,8 @@ def _chosen(answer: Answer, name: str | None) -> AnswerColumn:
 
 def _bars(axes: Any, names: Sequence[str], item: str, figures: Sequence[Figure]) -> None:
     places = list(range(len(figures)))
-    axes.bar(places, [_number(figure.value) for figure in figures], color=_BAR, width=0.8)
+    # Gaps narrower than a pixel would show here and there.
+    axes.bar(places, [_number(figure.value) for figure in figures], color=_BAR, width=0.8 if len(places) < 120 else 1)
     known = [
         (place, figure.value, figure.low, figure.high)
         for place, figure in zip(places, figures, strict=True)
@@ -108,7 +113,7 @@ def _bars(axes: Any, names: Sequence[str], item: str, figures: Sequence[Figure])
         above = [max(high - value, 0) for value, high in zip(values, highs, strict=True)]
         width = 2 if len(known) <= 4 * _TICKS else 0
         axes.errorbar(where, values, [below, above], color=_DARK, capsize=width, linewidth=1, linestyle="none")
-    ticks = _thinned(places)
+    ticks = _ticks(names)
     steep = any(len(names[place]) > max(_CLEAR - len(ticks) // 2, 3) for place in ticks)
     axes.set_xticks(
         ticks, [_short(names[place]) for place in ticks], rotation=45 if steep else 0, ha="right" if steep else "center"
@@ -131,18 +136,26 @@ def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: Answe
             widths.append((figure.high - figure.low) / 2)
     image = axes.imshow(cells, aspect="auto", cmap="viridis")
     middle = sum(image.get_clim()) / 2
-    if len(rows) * len(columns) <= _WRITTEN_CELLS:
+    size = _fitting(len(columns), [_cell(figure) for figure in figures])
+    if len(rows) * len(columns) <= _WRITTEN_CELLS and size >= _LEAST_SIZE:
         for first, second, figure in zip(down.values, across.values, figures, strict=True):
             if figure.value is not None:
                 color = "white" if figure.value < middle else _DARK
                 axes.text(
-                    column_of[second], row_of[first], _cell(figure), ha="center", va="center", color=color, fontsize=8
+                    column_of[second],
+                    row_of[first],
+                    _cell(figure),
+                    ha="center",
+                    va="center",
+                    color=color,
+                    fontsize=size,
                 )
     bar = axes.figure.colorbar(image, ax=axes)
     bar.set_label(f"{column.name}{_width(widths)}")
     for labels, set_ticks in ((columns, axes.set_xticks), (rows, axes.set_yticks)):
-        ticks = _thinned(list(range(len(labels))))
-        set_ticks(ticks, [_short(label_text(labels[place])) for place in ticks])
+        names = [label_text(label) for label in labels]
+        ticks = _ticks(names)
+        set_ticks(ticks, [_short(names[place]) for place in ticks])
     axes.set(xlabel=across.name, ylabel=down.name)
 
 
@@ -183,6 +196,19 @@ def _width(widths: Sequence[float]) -> str:
 
 def _number(value: int | float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+def _fitting(columns: int, texts: Sequence[str]) -> float:
+    """The size at which texts stand side by side in so many columns, 8 at most."""
+    longest = max((len(line) for text in texts for line in text.splitlines()), default=1)
+    return min(8.0, _ACROSS / (columns * longest))
+
+
+def _ticks(names: Sequence[str]) -> list[int]:
+    """The places that bear a label; null is last, and would seem to be the next number where it bore none."""
+    ticks = _thinned(list(range(len(names))))
+    last = len(names) - 1
+    return [*ticks, last] if ticks and names[last] == label_text(None) and ticks[-1] != last else ticks
 
 
 def _thinned(places: list[int]) -> list[int]:

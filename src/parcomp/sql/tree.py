@@ -16,7 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.parsers.postgres import PostgresParser
 
 from parcomp.errors import ParcompError, shown
-from parcomp.model import Attribute, Domain, Level
+from parcomp.model import Attribute, Categorical, Domain, Level
 from parcomp.sql.instead import SHAPE, TODAY, WHERE_TAKES, instead_of, nearest
 from parcomp.sql.tokens import DIALECT, SourceText, StatementTokens
 
@@ -164,6 +164,11 @@ class TreeReader:
         """Refuse a node for a reason that the model gives."""
         self.refuse(node, f"{shown_name(name)} {error}" if name else str(error))
 
+    def _declared_words(self) -> set[str]:
+        """The strings that attributes declare as values, in lower case."""
+        named = (one for one in self.domain.attributes.values() if isinstance(one, Categorical))
+        return {value.casefold() for one in named for value in one.values if isinstance(value, str)}
+
     def _known_name(self, identifier: exp.Identifier) -> str:
         """The attribute or level that an identifier means."""
         known = {**self.domain.attributes, **self.domain.levels}
@@ -177,6 +182,8 @@ class TreeReader:
             forms = " or ".join(f'"{shown_name(key)}"' for key in alike)
             self.refuse(identifier, f"attribute {shown(identifier.name)}: its name is written {forms}")
         hint = "; strings are written '…', with single quotes" if identifier.quoted else ""
+        if not identifier.quoted and identifier.name.casefold() in self._declared_words():
+            hint = f"; if the value is meant, write '{shown_name(identifier.name)}', with single quotes"
         near = nearest(identifier.name, known)
         self.refuse(
             identifier, f"unknown attribute {shown(identifier.name)}{near or ';'} there are {_listed(known)}{hint}"

@@ -76,6 +76,14 @@ class Report:
     persons: int | None = None
     rows_left_out: int = 0
 
+    def __str__(self) -> str:
+        lines = [f"{self.rows:,} rows, {self.rows - self.inside:,} of them with a value outside the domain"]
+        if self.persons is not None:
+            lines.append(f"{self.persons:,} persons; {self.rows_left_out:,} rows are left out")
+        for name, one in self.attributes.items():
+            lines += [f"{one_line(name)}: {cause}" for cause in one.causes]
+        return "\n".join(lines)
+
     @property
     def doubtful(self) -> list[str]:
         """The attributes with more values outside than is tolerated."""
