@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,111 +15,40 @@ import pytest
 import parcomp.noise
 from parcomp.custodian.figure import Figure
 from parcomp.custodian.release import Release
-from parcomp.model import Categorical, Condition, Domain, Integer, Item, Statement, Stepped
+from parcomp.model import Condition, Item, Statement
 from parcomp.noise import Mechanism
 from parcomp.privacy.measures import MEASURES
+from tests.custodian.drawing import (
+    COSTS,
+    CURVED,
+    DOMAIN,
+    EXACT,
+    QUANTILES,
+    RATIOS,
+    Draws,
+    coverage,
+    drawn,
+    rows_of,
+    truth,
+    values_of,
+)
 from tests.custodian.test_division import SETTINGS
 from tests.data.coded_rows import expected
 from tests.soak import shared_with_soak
 
-DOMAIN = Domain(
-    {
-        "group": Categorical(["a", "b", "c"]),
-        "age": Integer(0, 119),
-        "pay": Stepped("-2.5", "40", "0.5", nullable=True),
-    }
-)
-COSTS = {"pure": 4 * 10**8, "zcdp": 8 * 10**7, "gdp": 16 * 10**7}
-"""An ε of 0.4, a ρ of 0.08 and a μ of 0.4."""
-
-QUANTILES = [Item("quantile", "age", Fraction(place)) for place in ("1/10", "1/2", "9/10")]
-EXACT = [Item("count"), Item("sum", "age"), Item("sum", "pay"), Item("distinct", "age")]
-RATIOS = [Item("average", "age"), Item("average", "pay")]
-CURVED = [Item("variance", "age"), Item("deviation", "age"), Item("variance", "pay", sample=False)]
-
-
-def rows_of(many: int, seed: int) -> list[tuple[int, int, int]]:
-    """Codes of rows whose ages are far from even; some have no pay."""
-    chance = np.random.default_rng(seed)
-    ages = np.clip(np.rint(chance.gamma(3, 13, many)), 0, 119).astype(int)
-    pays = np.clip(np.rint(chance.normal(50, 14, many)), 0, 87).astype(int)
-    return [(int(g), int(a), int(p)) for g, a, p in zip(chance.integers(0, 3, many), ages, pays, strict=True)]
-
-
-def truth(item: Item, values: Sequence[Any]) -> float:
-    """What an item is of some values, of which it is told what they are."""
-    match item.kind:
-        case "count":
-            return len(values)
-        case "sum":
-            return sum(values)
-        case "average":
-            return statistics.fmean(values)
-        case "variance":
-            return statistics.variance(values) if item.sample else statistics.pvariance(values)
-        case "deviation":
-            return statistics.stdev(values) if item.sample else statistics.pstdev(values)
-        case "distinct":
-            return len(set(values))
-    assert item.at is not None
-    return sorted(values)[max(math.ceil(item.at * len(values)), 1) - 1]
-
-
-def values_of(item: Item, rows: Sequence[tuple[int, ...]]) -> list[Any]:
-    if item.attribute is None:
-        return list(rows)
-    attribute = DOMAIN.attributes[item.attribute]
-    codes = [row[DOMAIN.index(item.attribute)] for row in rows]
-    return [attribute.value(code) for code in codes if code < attribute.null]
-
-
-class Draws:
-    """Noise of the same distribution as the exact samplers', drawn fast and from a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self.chance = np.random.default_rng(seed)
-
-    def __call__(self, mechanism: Mechanism, values: Sequence[int]) -> list[int]:
-        many = len(values)
-        if mechanism.kind == "discrete-laplace":
-            # The difference of two geometric numbers.
-            fails = 1 - math.exp(-1 / mechanism.scale)
-            noise = self.chance.geometric(fails, many) - self.chance.geometric(fails, many)
-        else:
-            noise = np.rint(self.chance.normal(0, mechanism.scale, many)).astype(np.int64)
-        return [int(value + more) for value, more in zip(values, noise, strict=True)]
-
-
-def drawn(item: Item, measure: str, rows: Sequence[tuple[int, int, int]], draws: int) -> list[Figure]:
-    """The figures of many draws for the same rows."""
-    chosen = replace(SETTINGS, domain=DOMAIN, measure=MEASURES[measure])
-    asked = Statement(Condition.of(DOMAIN.query()), (item,))
-    # Whole numbers of little noise leave no interval that holds them in 95 of 100 draws and not in more.
-    release = Release.plan(chosen, asked, COSTS[measure] // (16 if item in EXACT else 1))
-    measured = [numbers * draws for numbers in expected(rows, asked)]
-    return release.figures(release.noisy(measured))[asked.item(item)]
-
-
-def coverage(figures: Sequence[Figure], true: float) -> float:
-    return float(np.mean([one.low - 1e-9 <= true <= one.high + 1e-9 for one in figures]))
-
-
 CASES = [*product(MEASURES, [100, 3_000])]
 
 
-@pytest.mark.parametrize(("measure", "many"), CASES)
+@pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("item", [*EXACT, *RATIOS, *CURVED], ids=str)
-def test_95_of_100_intervals_hold_the_true_number(item, measure, many, monkeypatch):
-    """4,000 draws: 95 ± 1.5 %, and the error that figures tell is the mean of theirs."""
-    rows = rows_of(many, 3)
-    monkeypatch.setattr(parcomp.noise, "add_noise", Draws(many))
-    figures = drawn(item, measure, rows, 4_000)
+def test_the_error_that_figures_tell_is_the_mean_of_theirs(item, measure, monkeypatch):
+    """Over 2,000 draws; whether intervals hold the true number is seen in ``test_coverage.py``."""
+    rows = rows_of(3_000, 3)
+    monkeypatch.setattr(parcomp.noise, "add_noise", Draws(3_000))
+    figures = drawn(item, measure, rows, 2_000)
     true = truth(item, values_of(item, rows))
-    assert 0.935 <= coverage(figures, true) <= 0.965
-    assert {one.approximate for one in figures} == {item in CURVED}
     error = np.mean([abs(one.value - true) for one in figures])
-    if many > 100:
-        assert np.mean([one.error for one in figures]) == pytest.approx(error, rel=0.1)
+    assert np.mean([one.error for one in figures]) == pytest.approx(error, rel=0.1)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -158,19 +85,6 @@ def test_intervals_of_noise_by_the_exact_samplers(chunk):
         held = coverage(drawn(item, measure, rows, 1_000), true)
         assert held >= 0.93, item
         assert item.kind == "quantile" or held <= 0.97, item
-
-
-@pytest.mark.parametrize("wrong", [0.7, 1.4])
-def test_intervals_for_noise_of_another_scale_are_seen_to_be_wrong(wrong, monkeypatch):
-    draws = Draws(1)
-    monkeypatch.setattr(
-        parcomp.noise, "add_noise", lambda noise, values: draws(Mechanism(noise.kind, wrong * noise.scale), values)
-    )
-    rows = rows_of(3_000, 5)
-    for item in [*EXACT, *RATIOS, *CURVED]:
-        assert not 0.935 <= coverage(drawn(item, "pure", rows, 4_000), truth(item, values_of(item, rows))) <= 0.965, (
-            item
-        )
 
 
 @pytest.mark.parametrize("item", [*EXACT, *RATIOS, *CURVED, *QUANTILES], ids=str)
@@ -256,6 +170,49 @@ def test_errors_that_depend_on_the_rows_are_told_for_some_numbers_of_rows(monkey
         true = truth(item, values_of(item, rows))
         error = np.mean([abs(one.value - true) for one in drawn(item, "pure", rows, 2_000)])
         assert error / 2.5 <= told <= 2.5 * error + 0.5, item
+
+
+@pytest.mark.parametrize(("measure", "ends", "shared"), [("pure", (30, 59), "73 %"), ("zcdp", (45, 48), "66 %")])
+def test_numbers_that_earlier_versions_have_stored_are_read_as_they_were_made(measure, ends, shared):
+    """Their searches went by the signs of seven numbers, each with the noise of a seventh of its part of the cost."""
+    asked = Statement(Condition.of(DOMAIN.query()), (QUANTILES[1], Item("count")))
+    stored = "[[[210,-150,-40,12,90,-3,5]],[130]]"
+    chosen = replace(SETTINGS, domain=DOMAIN, measure=MEASURES[measure])
+    release = Release.stored(chosen, asked, 4 * 10**8, stored)
+    [median], [count] = release.figures(stored).values()
+    assert (median.value, median.low, median.high) == (47, *ends)
+    assert (count.value, count.high) == (130, 157 if measure == "pure" else 134)
+    assert release.notes[0].startswith(
+        f"the cost was shared for the least error: {shared} for the search at 1/2 of age"
+    )
+    again = Release.plan(chosen, asked, 4 * 10**8)
+    assert again.shares != release.shares
+    assert Release.stored(chosen, asked, 4 * 10**8, '[{"width":9,"searches":[[1]]},[130]]') == again
+
+
+def test_a_search_keeps_the_width_that_it_went_by(monkeypatch):
+    """So that what its numbers were asked at follows from what is stored, whatever a later version makes of tails."""
+    monkeypatch.setattr(parcomp.noise, "add_noise", lambda _, values: list(values))
+    rows = rows_of(3_000, 4)
+    asked = Statement(Condition.of(DOMAIN.query()), (QUANTILES[1],))
+    release = Release.plan(replace(SETTINGS, domain=DOMAIN), asked, 4 * 10**8)
+    stored = release.noisy(expected(rows, asked))
+    monkeypatch.setattr(Mechanism, "half_width", lambda *_: 10**6)
+    [figure] = release.figures(stored)[QUANTILES[1]]
+    assert figure.value == truth(QUANTILES[1], values_of(QUANTILES[1], rows))
+    assert figure.high - figure.low < 12
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("many", [200, 3_000])
+def test_intervals_of_medians_in_the_middle_seldom_end_where_the_domain_does(measure, many, monkeypatch):
+    """A search that came from one side used to say nothing of the other."""
+    chance = np.random.default_rng(many)
+    rows = [(0, int(age), 9) for age in np.clip(np.rint(chance.normal(59, 15, many)), 0, 119)]
+    monkeypatch.setattr(parcomp.noise, "add_noise", Draws(5))
+    figures = drawn(QUANTILES[1], measure, rows, 500)
+    assert np.mean([one.low == 0 or one.high == 119 for one in figures]) <= 0.15
+    assert np.mean([one.high - one.low for one in figures]) <= (40 if many == 200 else 10)
 
 
 def test_what_no_row_satisfies_is_nothing():

@@ -14,6 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any, get_args
@@ -30,9 +31,11 @@ from parcomp.custodian.release import Release
 from parcomp.data.codes import counting
 from parcomp.errors import DataError
 from parcomp.model.attribute import Attribute, Categorical, Integer, Stepped
+from parcomp.model.condition import Condition
 from parcomp.model.domain import Domain
-from parcomp.model.statement import Aggregate, AggregateKind, Statement
-from parcomp.noise import Mechanism
+from parcomp.model.statement import Aggregate, AggregateKind, Item, Statement
+from parcomp.noise import Mechanism, steps_of
+from parcomp.noise.noisy_search import Course
 from parcomp.privacy import Measure, Neighbours, discrete_gaussian_mu
 from parcomp.privacy.measures import MEASURES
 from tests.data.coded_rows import IMPRINT, Codes, batches_of, grouped_values
@@ -73,14 +76,27 @@ def spent(noise: Mechanism, measure: Measure, moves: Moves) -> npt.NDArray[np.fl
 def spent_by_search(noise: Mechanism, measure: Measure, moves: Moves) -> npt.NDArray[np.float64]:
     """The most that a search discloses, on whichever way, if its numbers move so far: a row of ``moves`` each."""
     each = spent(noise, measure, moves)
+    return np.max([each[:, list(way)].sum(axis=1) for way in ways(moves.shape[1] + 1)], axis=0)
 
-    def most(low: int, high: int) -> npt.NDArray[np.float64]:
-        if low == high:
-            return np.zeros(len(moves))
-        middle = (low + high) // 2
-        return each[:, middle] + np.maximum(most(low, middle), most(middle + 1, high))
 
-    return most(0, moves.shape[1])
+@cache
+def ways(size: int) -> set[frozenset[int]]:
+    """All that a search among so many values may ask for, whatever numbers it gets and wherever they end to tell."""
+    found = set()
+    left: list[list[int]] = [[]]
+    while left:
+        numbers = left.pop()
+        course = Course.start(size, 1, steps_of(size))
+        asked = []
+        for number in numbers:
+            asked.append(course.place)
+            course.tell(number)
+        if course.place is None:
+            found.add(frozenset(asked))
+        else:
+            # Beyond the width and within it, on both sides.
+            left += [[*numbers, number] for number in (-2, -1, 0, 1)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -314,6 +330,27 @@ def test_no_neighbor_moves_a_number_further_or_elsewhere_than_was_charged_for(ch
     assert found.sharp == set(product(get_args(AggregateKind), Neighbours))
     assert found.outside > WORLDS
     assert found.moved_outside > WORLDS / 3
+
+
+@pytest.mark.parametrize("size", [2, 5, 8, 12])
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_no_way_through_a_search_discloses_more_than_was_charged_for(relation, size):
+    """Every way through searches that go on for both sides, on random tables, for every row that comes or changes."""
+    chance = random.Random(size)
+    domain = Domain({"age": Integer(0, size - 1)})
+    for measure, at in product(MEASURES.values(), (Fraction(1, 2), Fraction(9, 10), Fraction(1))):
+        asked = Statement(Condition.of(domain.query()), (Item("quantile", "age", at),))
+        settings = replace(SETTINGS, domain=domain, measure=measure, neighbours=relation)
+        [share] = Release.plan(settings, asked, ONE).shares
+        part = Part.of(0, asked, share.aggregate, None)
+        table = [chance.randrange(size) for _ in range(6)]
+        rows = [np.array(part.effect(asked, (age,))) for age in range(size)]
+        gone = [-rows[age] for age in table]
+        moves = gone + rows if relation is Neighbours.ADD_REMOVE else [one + row for one in gone for row in rows]
+        disclosed = spent_by_search(share.mechanism, measure, np.array(moves)).max()
+        assert disclosed <= 1 + 1e-12
+        # Where all numbers move by the most there can be, all that was charged for is used up.
+        assert disclosed >= 1 - 1e-6 or relation is Neighbours.REPLACE_ONE
 
 
 @dataclass

@@ -506,12 +506,12 @@ class Custodian:
     def _stored(self, table: CodedTable, asked: Asked, paid: _Paid) -> dict[str, str]:
         """The noisy numbers by the charge's digest: as they are stored, else counted, given noise and stored first."""
         bought = {
-            charge.digest: Release.plan(self.settings, release.statement, charge.units)
+            charge.digest: (release.statement, charge.units)
             for release, (charge, _) in zip(asked.releases, paid, strict=True)
             if charge is not None
         }
         stored = self._ledger.answers(bought)
-        missing = {digest: release for digest, release in bought.items() if digest not in stored}
+        missing = {digest: Release.plan(self.settings, *one) for digest, one in bought.items() if digest not in stored}
         if missing:
             try:
                 measured = table.measure([release.statement for release in missing.values()])
@@ -526,10 +526,11 @@ class Custodian:
     ) -> Answer:
         if charge is None:
             return worded(selection, release, None)
-        bought = Release.plan(self.settings, release.statement, charge.units)
+        numbers = stored[charge.digest]
+        bought = Release.stored(self.settings, release.statement, charge.units, numbers)
         cost = self.settings.measure.parameter_up(charge.units) if fresh else 0
         try:
-            return worded(selection, bought, stored[charge.digest], charge=charge.number, cost=cost, cached=not fresh)
+            return worded(selection, bought, numbers, charge=charge.number, cost=cost, cached=not fresh)
         except ArithmeticError:
             # What is worked out from noisy numbers is anybody's to write, and what it is worked out from was paid for.
             raise DataError(f"what was asked cannot be shown as numbers; {_STANDS}") from None

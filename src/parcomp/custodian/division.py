@@ -29,7 +29,7 @@ from itertools import accumulate, pairwise
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError
 from parcomp.model import Aggregate, Statement
-from parcomp.noise import Mechanism, mechanism_for, steps_of
+from parcomp.noise import Mechanism, halvings_of, mechanism_for, steps_of
 from parcomp.privacy import Measure, Neighbours
 
 __all__ = ["Share", "divide"]
@@ -48,23 +48,27 @@ class Share:
     mechanism: Mechanism
 
 
-def divide(settings: Settings, statement: Statement, units: int) -> tuple[Share, ...]:
-    """The noise of each aggregate; raises :class:`~parcomp.errors.CostError` if some part buys none."""
+def divide(settings: Settings, statement: Statement, units: int, *, halving: bool = False) -> tuple[Share, ...]:
+    """The noise of each aggregate; raises :class:`~parcomp.errors.CostError` if some part buys none.
+
+    ``halving`` is how earlier versions have divided, whose searches asked for no more than halvings.
+    """
     aggregates = statement.aggregates
     if not aggregates:
         return ()
     used = [one for item in statement.items for one in statement.aggregates_of(item)]
-    weights = [_weight(settings.measure, used.count(one), _steps(one)) for one in aggregates]
+    numbers = [_steps(one, halving) for one in aggregates]
+    weights = [
+        _weight(settings.measure, used.count(one), steps) for one, steps in zip(aggregates, numbers, strict=True)
+    ]
     # Rounded so that the parts add up to all of it.
     bounds = [units * before // sum(weights) for before in accumulate(weights, initial=0)]
     shares = []
-    for aggregate, (before, after) in zip(aggregates, pairwise(bounds), strict=True):
-        steps = _steps(aggregate)
+    for aggregate, steps, (before, after) in zip(aggregates, numbers, pairwise(bounds), strict=True):
         each = (after - before) // steps
         if each < 1:
-            needed = sum(map(_steps, aggregates))
             raise CostError(
-                f"the cost is too small to be divided among {needed:,} noisy numbers; spend more, or ask for less"
+                f"the cost is too small to be divided among {sum(numbers):,} noisy numbers; spend more, or ask for less"
             )
         shares.append(
             Share(aggregate, after - before, steps, mechanism_for(settings.measure, each, _moved(settings, aggregate)))
@@ -87,8 +91,11 @@ def _cube_root(number: int) -> int:
     return low
 
 
-def _steps(aggregate: Aggregate) -> int:
-    return steps_of(aggregate.high - aggregate.low + 1) if aggregate.kind == "ranks" else 1
+def _steps(aggregate: Aggregate, halving: bool) -> int:
+    if aggregate.kind != "ranks":
+        return 1
+    size = aggregate.high - aggregate.low + 1
+    return halvings_of(size) if halving else steps_of(size)
 
 
 def _moved(settings: Settings, aggregate: Aggregate) -> int:

@@ -6,7 +6,8 @@ the selection's text.  So it costs nothing and discloses nothing more, whatever 
 *Intervals.*  An expression of one figure takes its interval to all values that the expression has there, by interval
 arithmetic; so the result holds in 95 of 100 answers at least.  With several figures each must hold with a share of what
 may fail (:mod:`parcomp.custodian.intervals`).  Rows that HAVING or LIMIT pick by noisy numbers are picked for their
-noise as well: their intervals are marked as approximate.
+noise as well: their intervals are marked as approximate.  That of several figures, and that of a function that is not
+linear, holds more often than 95 times in 100: it is marked as cautious, as are those of cautious figures.
 """
 
 from __future__ import annotations
@@ -65,8 +66,23 @@ def notes(selection: Selection, columns: Sequence[AnswerColumn]) -> tuple[str, .
     """What someone who reads the answer should know about its intervals."""
     if selection.picks_by_noise:
         return ("the groups shown were picked by noisy numbers, so their 95 % intervals are approximate",)
-    approximate = [c.name for c in columns if c.figures is not None and any(f.approximate for f in c.figures)]
-    return (f"the 95 % intervals are approximate: {', '.join(approximate)}",) if approximate else ()
+    said = []
+    approximate, cautious = ([_where(column, mark) for column in columns] for mark in ("approximate", "cautious"))
+    if any(approximate):
+        said.append(f"the 95 % intervals are approximate: {', '.join(filter(None, approximate))}")
+    if any(cautious):
+        listed = ", ".join(filter(None, cautious))
+        said.append(f"cautious intervals, which hold the true value in 95 of 100 answers or more: {listed}")
+    return tuple(said)
+
+
+def _where(column: AnswerColumn, mark: str) -> str:
+    """The column, and in how many of its rows the intervals have a mark; "" if in none."""
+    figures = column.figures or ()
+    many = sum(getattr(figure, mark) for figure in figures)
+    if many < len(figures):
+        return f"{column.name} in {many:,} of {len(figures):,} rows" if many else ""
+    return column.name if many else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +192,19 @@ def _figure(
     # Only plain noise is known to be rarer, further out, by as much as a share of the interval needs.
     approximate |= len(items) > 1 and not all(item.kind in _EXACTLY_NOISY for item in items)
     shown = _shown(value, whole)
+    slope = table.slope(expression, row)
+    cautious = slope is None or len(items) > 1 or any(table.figures[item][row].cautious for item in items)
     if shown is None:
         return Figure(None, None, None, None, approximate)
     low, high = interval_of(
         expression, lambda node: table.value(node, row), lambda item: table.interval(item, row, len(items))
     )
     assert isinstance(value, Fraction)
-    slope = table.slope(expression, row)
     error = None if slope is None else table.figures[slope[0]][row].error
     mean = None if slope is None or error is None else _product(error, abs(slope[1]))
-    return Figure(shown, _end(min(low, value), whole, -1), _end(max(high, value), whole, 1), mean, approximate)
+    return Figure(
+        shown, _end(min(low, value), whole, -1), _end(max(high, value), whole, 1), mean, approximate, cautious
+    )
 
 
 def _shown(value: Scalar, whole: bool) -> int | float | None:

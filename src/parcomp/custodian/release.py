@@ -18,9 +18,10 @@ from typing import Any
 import parcomp.noise
 from parcomp.custodian.accountant import Expense
 from parcomp.custodian.division import Share, divide
-from parcomp.custodian.estimates import averages, plain, quantiles, variances
+from parcomp.custodian.estimates import averages, plain, quantiles, search_width
 from parcomp.custodian.figure import Figure
 from parcomp.custodian.settings import Settings
+from parcomp.custodian.variances import variances
 from parcomp.model import Aggregate, Item, Statement
 from parcomp.noise import Mechanism
 
@@ -39,6 +40,13 @@ class Release:
     def plan(cls, settings: Settings, statement: Statement, units: int) -> Release:
         """The noise that ``units`` buy; :class:`~parcomp.errors.CostError` if they buy none that can be drawn."""
         return cls(statement, units, divide(settings, statement, units))
+
+    @classmethod
+    def stored(cls, settings: Settings, statement: Statement, units: int, stored: str) -> Release:
+        """The noise that stored numbers have, which ``units`` have bought: earlier versions searched otherwise."""
+        found = zip(statement.aggregates, json.loads(stored), strict=True)
+        halving = any(one.kind == "ranks" and isinstance(numbers, list) for one, numbers in found)
+        return cls(statement, units, divide(settings, statement, units, halving=halving))
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -89,19 +97,18 @@ class Release:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of the answer: how the cost was shared, and which intervals are cautious."""
-        notes = []
-        if len(self.shares) > 1 and (len(self.statement.items) > 1 or self.statement.items[0].kind != "average"):
-            parts = [f"{_percent(share.units, self.units)} for {_in_words(share.aggregate)}" for share in self.shares]
-            notes.append(f"the cost was shared for the least error: {', '.join(parts)}")
-        searched = [item for item in self.statement.items if item.kind == "quantile"]
-        if searched:
-            listed = ", ".join(map(str, searched))
-            notes.append(f"cautious intervals, which hold the true value in 95 of 100 answers or more: {listed}")
-        return tuple(notes)
+        """What is to be said of the answer: how the cost was shared."""
+        if len(self.shares) == 1 or (len(self.statement.items) == 1 and self.statement.items[0].kind == "average"):
+            return ()
+        parts = [f"{_percent(share.units, self.units)} for {_in_words(share.aggregate)}" for share in self.shares]
+        return (f"the cost was shared for the least error: {', '.join(parts)}",)
 
     def noisy(self, measured: Sequence[Sequence[Any]]) -> str:
-        """The measured numbers with noise, as the text that is stored; of ranks the numbers of each group's search."""
+        """The measured numbers with noise, as the text that is stored.
+
+        Of ranks it is the width that searches went by, and the numbers of each group's search.  Earlier versions have
+        stored the numbers alone; their searches went by the signs, and the width follows from the noise.
+        """
         pairs = zip(self.shares, measured, strict=True)
         return json.dumps([_noisy(share, numbers) for share, numbers in pairs], separators=(",", ":"))
 
@@ -126,7 +133,9 @@ class Release:
                 root = item.kind == "deviation"
                 return variances(shares, noisy, step, sample=item.sample, root=root)
             case "quantile":
-                return quantiles(shares[0], noisy[0], step)
+                if isinstance(noisy[0], list):
+                    return quantiles(shares[0], search_width(shares[0]), noisy[0], step)
+                return quantiles(shares[0], noisy[0]["width"], noisy[0]["searches"], step)
         return plain(shares[0], noisy[0], step)
 
     def _share(self, aggregate: Aggregate) -> Share:
@@ -147,11 +156,12 @@ class Release:
         return Fraction(scale.step)
 
 
-def _noisy(share: Share, numbers: Sequence[Any]) -> list[int] | list[list[int]]:
+def _noisy(share: Share, numbers: Sequence[Any]) -> list[int] | dict[str, Any]:
     if share.aggregate.kind != "ranks":
         return parcomp.noise.add_noise(share.mechanism, numbers)
-    size = share.aggregate.high - share.aggregate.low + 1
-    return parcomp.noise.search(share.mechanism, size, [_ranks(share.aggregate, rows) for rows in numbers])
+    size, width = share.aggregate.high - share.aggregate.low + 1, search_width(share)
+    functions = [_ranks(share.aggregate, rows) for rows in numbers]
+    return {"width": width, "searches": parcomp.noise.search(share.mechanism, size, width, functions)}
 
 
 def _ranks(aggregate: Aggregate, rows: Mapping[int, int]) -> Callable[[int], int]:

@@ -8,18 +8,22 @@ from parcomp.lazy import lazy_exports
 from parcomp.noise.mechanism import Mechanism, mechanism_for
 
 if TYPE_CHECKING:
+    from parcomp.noise.combination import size_of_sum, stays_within
     from parcomp.noise.difference import error_of_difference, spread_of_difference
-    from parcomp.noise.noisy_search import search, searched, steps_of
+    from parcomp.noise.noisy_search import halvings_of, search, searched, steps_of
     from parcomp.noise.sampler import add_noise
 
 __all__ = [
     "Mechanism",
     "add_noise",
     "error_of_difference",
+    "halvings_of",
     "mechanism_for",
     "search",
     "searched",
+    "size_of_sum",
     "spread_of_difference",
+    "stays_within",
     "steps_of",
 ]
 
@@ -27,7 +31,8 @@ _, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "sampler": "add_noise",
-        "noisy_search": "search searched steps_of",
+        "combination": "size_of_sum stays_within",
+        "noisy_search": "halvings_of search searched steps_of",
         "difference": "error_of_difference spread_of_difference",
     },
 )

@@ -86,6 +86,14 @@ class Mechanism:
             raise SettingsError(f"a confidence must be a float between 0 and 1, such as 0.95, not {shown(confidence)}")
         return _half_width(self.kind, self.scale, confidence)
 
+    def held(self, width: int) -> float:
+        """P(|noise| ≤ width), rounded down by 10⁻¹².
+
+        >>> round(Mechanism("discrete-laplace", 1.0).held(3), 4)
+        0.9732
+        """
+        return 1 - tail_up(self.kind, self.scale, width)
+
 
 @lru_cache(maxsize=4096)
 def mechanism_for(measure: Measure, units: int, sensitivity: int = 1) -> Mechanism:
