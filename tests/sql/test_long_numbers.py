@@ -26,3 +26,12 @@ def test_a_negative_number_of_many_digits_is_not_rounded(digits):
             DOMAIN, f"SELECT COUNT(*) FROM people WHERE x IN ({', '.join(map(str, expected))})", {"people"}
         )
         assert statement.text == wanted.text
+
+
+@pytest.mark.parametrize("number", ["0." + "3" * 5_000, "0." + "0" * 4_999 + "1", "1" * 5_000, "1e-5000", "1e5000"])
+def test_a_quantile_at_a_number_of_thousands_of_digits_is_refused_by_its_place(number):
+    """Python writes no whole number of more than 4,300 digits, so no message may hold one."""
+    for call in (f"PERCENTILE_CONT({number}) WITHIN GROUP (ORDER BY x)", f"QUANTILE_CONT(x, {number})"):
+        with pytest.raises(pc.errors.SqlError, match=r"line 1, column \d+: .*quantile") as caught:
+            parse_statement(DOMAIN, f"SELECT {call} FROM people")
+        assert len(str(caught.value)) < 200

@@ -326,6 +326,18 @@ def test_top_limits_and_a_column_of_this_name_stays_one() -> None:
     assert parse_selection(domain, "SELECT top, COUNT(*) FROM t GROUP BY top").limit is None
 
 
+def test_what_is_computed_in_all_groups_has_a_limit_before_anything_is_charged() -> None:
+    """It is computed after the charge, so whoever would wait for minutes is told what to do instead."""
+    domain = Domain({"day": Integer(0, 95_999)}, name="t")
+    for operations, fits in ((10, True), (11, False)):
+        text = f"SELECT day, COUNT(*){' * 2' * operations} FROM t GROUP BY day"
+        if fits:
+            assert parse_selection(domain, text).statement.group_count == 96_000
+            continue
+        with pytest.raises(SqlError, match=r"11 operations in each of 96,000 groups .* ask for the aggregates alone"):
+            parse_selection(domain, text)
+
+
 def test_expressions_have_a_limit_of_parts() -> None:
     """Names stand for what they were given to, each time."""
     many = " + ".join(["1"] * 100)

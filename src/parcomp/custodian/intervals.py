@@ -21,7 +21,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
-from parcomp.model import Constant, Expression, Item, Operation, apply, items_in
+from parcomp.model import Constant, Expression, Item, Operation, apply, is_noisy
 from parcomp.model.arithmetic import Scalar
 
 __all__ = ["Interval", "interval_of", "widened"]
@@ -87,7 +87,7 @@ def interval_of(expression: Expression, value_of: _ValueOf, interval: _IntervalO
     """Where an expression is; ``value_of`` says what it is, and ``interval`` where an item is."""
     if isinstance(expression, Item):
         return interval(expression)
-    if not isinstance(expression, Operation) or not any(True for _ in items_in(expression)):
+    if not isinstance(expression, Operation) or not expression.noisy:
         return _at(value_of(expression))
     name, arguments = expression.name, expression.arguments
 
@@ -161,7 +161,7 @@ def _may_be_null(expression: Expression, value_of: _ValueOf, inner: Callable[[Ex
     """Whether the true value of an expression may be null; an item that has a figure is taken to have a true number."""
     if isinstance(expression, Item):
         return False
-    if not isinstance(expression, Operation) or not any(True for _ in items_in(expression)):
+    if not isinstance(expression, Operation) or not expression.noisy:
         return value_of(expression) is None
     nulls = [_may_be_null(argument, value_of, inner) for argument in expression.arguments]
     if expression.name in {"coalesce", "greatest", "least"}:
@@ -249,7 +249,7 @@ def _case(arguments: Sequence[Expression], value_of: _ValueOf, inner: Callable[[
 
 def _truths(condition: Expression, value_of: _ValueOf, inner: Callable[[Expression], Interval]) -> set[bool | None]:
     """What a condition may be, if each figure is in its interval."""
-    if not any(True for _ in items_in(condition)):
+    if not is_noisy(condition):
         truth = value_of(condition)
         return {truth if isinstance(truth, bool) else None}
     anything: set[bool | None] = {True, False, None}

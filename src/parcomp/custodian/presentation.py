@@ -33,6 +33,7 @@ from parcomp.model import (
     Value,
     apply,
     as_value,
+    is_noisy,
     items_in,
 )
 from parcomp.model.arithmetic import Scalar
@@ -136,7 +137,7 @@ class _Table:
         if not isinstance(expression, Operation):
             return None
         name, arguments = expression.name, expression.arguments
-        noisy = [argument for argument in arguments if any(True for _ in items_in(argument))]
+        noisy = [argument for argument in arguments if is_noisy(argument)]
         if len(noisy) != 1 or name not in {"+", "-", "*", "/", "neg", "round"}:
             return None
         inner = self.slope(noisy[0], row)

@@ -10,7 +10,7 @@ from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError, RefusedError
-from parcomp.model import Item, Selection, items_in
+from parcomp.model import Item, Selection, is_noisy
 
 __all__ = ["quote_all", "refusal"]
 
@@ -117,7 +117,7 @@ def _quote(
 
 def _first_item(selection: Selection) -> Item | None:
     """What the first column of numbers shows; None if it is worked out from others, or there is none."""
-    shown = next((one.expression for one in selection.columns if any(True for _ in items_in(one.expression))), None)
+    shown = next((one.expression for one in selection.columns if is_noisy(one.expression)), None)
     return shown if isinstance(shown, Item) else None
 
 

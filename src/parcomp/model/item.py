@@ -40,9 +40,7 @@ class Item:
         if (self.at is not None) != (self.kind == "quantile") or not 0 <= (self.at or 0) <= 1:
             raise WorkloadError("a quantile, and nothing else, has a place from 0 to 1")
         if self.at is not None and self.at.denominator > FINEST_PLACE:
-            raise WorkloadError(
-                f"the place of a quantile is a fraction of at most {FINEST_PLACE:,} parts, not {self.at}"
-            )
+            raise WorkloadError(f"the place of a quantile is a fraction of at most {FINEST_PLACE:,} parts, not of more")
         if not self.sample and self.kind not in ("variance", "deviation"):
             raise WorkloadError(f"a {self.kind} is not told by whether it is of a sample")
 

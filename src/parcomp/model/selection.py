@@ -9,7 +9,7 @@ Two selections of one statement share what was bought.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice
 from typing import TypeAlias
@@ -28,6 +28,7 @@ __all__ = [
     "Operation",
     "Ordering",
     "Selection",
+    "is_noisy",
     "item_name",
     "items_in",
     "nodes_of",
@@ -35,7 +36,10 @@ __all__ = [
 
 
 MAX_NODES = 5_000
-"""The most parts of all expressions together: each is computed in every group."""
+"""The most parts of all expressions together."""
+
+MAX_COMPUTED = 1_000_000
+"""The most operations in all groups together: they are computed when the answer was paid for, and take time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,11 @@ class Operation:
 
     name: str
     arguments: tuple[Expression, ...]
+    noisy: bool = field(init=False, repr=False, compare=False)
+    """Whether some item is in it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noisy", any(map(is_noisy, self.arguments)))
 
 
 Expression: TypeAlias = Constant | Label | Mapped | Item | Operation
@@ -112,6 +121,13 @@ class Selection:
         expressions += [key.expression for key in self.order] + ([] if self.having is None else [self.having])
         if sum(1 for _ in islice(chain.from_iterable(map(nodes_of, expressions)), MAX_NODES + 1)) > MAX_NODES:
             raise SizeError(f"the expressions are made of more than {MAX_NODES:,} parts; ask for fewer")
+        operations = sum(isinstance(node, Operation) for one in expressions for node in nodes_of(one))
+        if operations * self.statement.group_count > MAX_COMPUTED:
+            raise SizeError(
+                f"{operations:,} operations in each of {self.statement.group_count:,} groups are more than the "
+                f"{MAX_COMPUTED:,} that are computed; ask for the aggregates alone and compute with them, or for fewer "
+                "groups"
+            )
         named: dict[str, Column] = {}
         for column in self.columns:
             name = _unused(column.name, named)
@@ -135,7 +151,7 @@ class Selection:
         cut = self.limit is not None or self.offset > 0
         keys = [] if self.having is None else [self.having]
         keys += [key.expression for key in self.order] if cut else []
-        return any(True for key in keys for _ in items_in(key))
+        return any(map(is_noisy, keys))
 
     def _kept(self, expression: Expression) -> Expression:
         """The expression with its items as the statement keeps them."""
@@ -162,6 +178,11 @@ def nodes_of(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, Operation):
         for argument in expression.arguments:
             yield from nodes_of(argument)
+
+
+def is_noisy(expression: Expression) -> bool:
+    """Whether an expression depends on some item."""
+    return expression.noisy if isinstance(expression, Operation) else isinstance(expression, Item)
 
 
 def items_in(expression: Expression) -> Iterator[Item]:
