@@ -105,6 +105,14 @@ def test_what_cannot_be_drafted_is_a_line(schema, monkeypatch, capsys, arguments
     assert not list(schema.parent.glob("d.*"))
 
 
+def test_a_name_that_has_to_be_quoted_is_noted(tmp_path):
+    path = tmp_path / "export 2024.csv"
+    path.write_text("sex,age\nF,3\n")
+    said = suggest(path).stderr
+    assert 'note: statements have to say FROM "export 2024"; a plainer name' in said
+    assert "FROM" not in suggest(path.rename(tmp_path / "people.csv")).stderr
+
+
 def test_the_group_alone_prints_its_help(capsys):
     assert main(["domain"]) == 0
     said = capsys.readouterr()

@@ -219,3 +219,36 @@ def test_a_source_behind_a_link_is_known_by_the_name_of_the_link(tmp_path, capsy
     (tmp_path / "people.csv").symlink_to(second)
     assert run(capsys, "load", "-c", settings)[0] == 0
     assert run(capsys, "ask", "-c", settings, "SELECT COUNT(*) FROM people", "--epsilon", "0.1")[0] == 0
+
+
+def test_the_lines_where_persons_have_several_rows(tmp_path, capsys):
+    """What is taken of a person, and what a cost is against, stand where numbers and costs do."""
+    settings = write_custodian(tmp_path, measure="zcdp", budget="100", rows_per_person=3, init=False)
+    text = settings.read_text().replace("rows_per_person = 3", 'rows_per_person = 3\nperson = "who"')
+    settings.write_text(text)
+    rows = "".join(f"{sex},{age},{sex}{age % 7}\n" for sex in "FM" for age in range(10))
+    (tmp_path / "people.csv").write_text(f"sex,age,who\n{rows}")
+    assert main(["init", "-c", str(settings)]) == 0
+    capsys.readouterr()
+    taken = "at most 3 rows of each person were taken; numbers are about these"
+    dearer = "for one row; a person may have 3, which cost 9 times that"
+    for command, lines in (
+        (["ask", "SELECT COUNT(*) FROM people", "--rho", "0.1"], [taken, f"charge 1, ρ = 0.1 {dearer}"]),
+        (["quote", "SELECT COUNT(*) FROM people WHERE sex = 'F'", "--rho", "0.1"], [dearer]),
+        (["domain", "show"], [taken]),
+        (["ledger", "show"], [f"costs are {dearer}"]),
+    ):
+        assert main([*command, "-c", str(settings)]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert all(line in said for line in lines), said
+
+
+def test_what_is_0_on_every_table_says_why(tmp_path, capsys):
+    settings = write_custodian(tmp_path)
+    asked = ["ask", "SELECT COUNT(*) FROM people WHERE age > 200", "-c", str(settings), "--epsilon", "0.1"]
+    assert main([*asked, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["value"], answer["cost"], answer["charge"]) == (0, 0, None)
+    assert answer["notes"][-1].startswith("no row that the domain declares satisfies the condition")
+    assert main(asked) == 0
+    assert "nothing was counted" in " ".join(capsys.readouterr().out.split())

@@ -69,6 +69,14 @@ def schema(tmp_path):
     return path
 
 
+def test_a_draft_is_named_after_the_table_and_not_after_the_file_of_its_schema(tmp_path):
+    path = tmp_path / "schema-2024.sql"
+    path.write_text("CREATE TABLE s.visits (day date); CREATE TABLE people (sex boolean)")
+    assert suggest_domain(path, table="visits").name == suggest_domain(path, table="s.visits").name == "visits"
+    path.write_text("CREATE TABLE people (sex boolean)")
+    assert suggest_domain(path).name == "people"
+
+
 def test_a_schema_gives_what_it_bounds(schema):
     """Types, NOT NULL, enumerations and checks; of the rest it is said what is missing, or why it is left out."""
     draft = suggest_domain(schema)

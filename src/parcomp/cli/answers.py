@@ -19,7 +19,15 @@ from parcomp.model import Domain, Statement
 from parcomp.privacy import Measure, guarantee_in_words
 from parcomp.tabular import error_text, label_text, number_text
 
-__all__ = ["print_answer", "print_answers", "print_balance", "print_charges", "print_quote", "print_quotes"]
+__all__ = [
+    "print_answer",
+    "print_answers",
+    "print_balance",
+    "print_charges",
+    "print_quote",
+    "print_quotes",
+    "rows_taken",
+]
 
 _BAR = 30
 """Characters of the longest bar."""
@@ -52,10 +60,7 @@ def print_quote(settings: Settings, quote: Quote) -> None:
         for limit, left in quote.left.items():
             table.add_row(Text(f"  by the {limit}"), f"{symbol} = {short_down(left)}")
     if settings.rows_per_person > 1:
-        times = settings.measure.group(1, settings.rows_per_person)
-        table.add_row(
-            "", f"for one row; a person may have {settings.rows_per_person:,}, which cost {times:,} times that"
-        )
+        table.add_row("", _for_one_row(settings.measure, settings.rows_per_person))
     if len(quote.errors) > 1:
         for name, error in quote.errors.items():
             told = quote.errors_by_rows.get(name, {})
@@ -112,6 +117,14 @@ def print_answer(settings: Settings, answer: Answer) -> None:
     console.print(f"{error}{_payment(settings, answer)}")
     for note in answer.notes:
         console.print(Text(note))
+    if settings.person:
+        console.print(rows_taken(settings))
+
+
+def rows_taken(settings: Settings) -> str:
+    """Of how many rows of each person numbers are, where the settings name persons."""
+    most = settings.rows_per_person
+    return f"at most {most:,} {'row' if most == 1 else 'rows'} of each person were taken; numbers are about these"
 
 
 def print_answers(settings: Settings, statements: Sequence[Statement], answers: Sequence[Answer]) -> None:
@@ -152,7 +165,9 @@ def print_balance(settings: Settings, balance: Balance) -> None:
     console.print(f"{settings.name} {settings.version}, {balance.charges:,} charges: {guarantee}")
 
 
-def print_charges(measure: Measure, charges: Sequence[Charge], domain: Domain | None = None) -> None:
+def print_charges(
+    measure: Measure, charges: Sequence[Charge], domain: Domain | None = None, rows_per_person: int = 1
+) -> None:
     """Print the charges, the latest ones if there are many."""
     table = plain_table(">charge", ">time", "analyst", "statement", f">cost {measure.symbol}")
     if len(charges) > _SHOWN:
@@ -167,7 +182,10 @@ def print_charges(measure: Measure, charges: Sequence[Charge], domain: Domain | 
             Text(statement_in_words(charge.statement, domain)),
             cost,
         )
-    new_console().print(table)
+    console = new_console()
+    console.print(table)
+    if rows_per_person > 1:
+        console.print(f"costs are {_for_one_row(measure, rows_per_person)}")
 
 
 def _shares(settings: Settings, balance: Balance) -> Table:
@@ -264,4 +282,12 @@ def _payment(settings: Settings, answer: Answer) -> str:
         return "no row can satisfy this query, so it is free" if answer.measured else "free"
     if answer.cached:
         return f"free: charge {answer.charge} paid for it"
-    return f"charge {answer.charge}, {settings.measure.symbol} = {short_up(answer.cost)}"
+    paid = f"charge {answer.charge}, {settings.measure.symbol} = {short_up(answer.cost)}"
+    if settings.rows_per_person == 1:
+        return paid
+    return f"{paid} {_for_one_row(settings.measure, settings.rows_per_person)}"
+
+
+def _for_one_row(measure: Measure, rows: int) -> str:
+    """What a cost is against, where a person may have several rows: budgets and what was spent are against persons."""
+    return f"for one row; a person may have {rows:,}, which cost {measure.group(1, rows):,} times that"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from parcomp.data import Draft
 
 __all__ = ["domain"]
+
+_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z_0-9]*")
+"""A name that needs no quotes in SQL."""
 
 domain = typer.Typer(help="Look at a domain, or draft a domain file.", rich_markup_mode=None)
 
@@ -48,17 +52,23 @@ def show(
         raise ArgumentError("say which domain: --custodian CUSTODIAN.toml (-c), or --domain FILE")
     from parcomp.cli.domain_render import print_domain
 
+    settings = None
     if file is not None:
         found = pc.Domain.load(file)
     else:
         assert custodian is not None
         from parcomp.custodian import Settings
 
-        found = Settings.load(custodian).domain
+        settings = Settings.load(custodian)
+        found = settings.domain
     if as_json:
         print(json.dumps(found.describe(), ensure_ascii=False))
-    else:
-        print_domain(found)
+        return
+    print_domain(found)
+    if settings is not None and settings.person:
+        from parcomp.cli.answers import rows_taken
+
+        print(rows_taken(settings))
 
 
 @domain.command()
@@ -121,6 +131,9 @@ def suggest(
 def _to_do(draft: Draft, *, as_json: bool) -> list[str]:
     """What a person has to do after this, a line each."""
     lines = []
+    if not _PLAIN_NAME.fullmatch(draft.name):
+        quoted = one_line(draft.name.replace('"', '""'))
+        lines.append(f'note: statements have to say FROM "{quoted}"; a plainer name in the draft is easier to write')
     if as_json:
         # JSON has no place for what is incomplete.
         lines += [f"declare yourself: {one_line(name)} ({one_line(why)})" for name, why in draft.incomplete.items()]

@@ -40,7 +40,8 @@ def show(custodian: Custodian, as_json: Json = False) -> None:
         print_balance(opened.settings, opened.balance())
         if charges:
             print()
-            print_charges(opened.settings.measure, charges, opened.settings.domain)
+            settings = opened.settings
+            print_charges(settings.measure, charges, settings.domain, settings.rows_per_person)
 
 
 @ledger.command()

@@ -13,6 +13,11 @@ from parcomp.model import Selection
 
 __all__ = ["worded"]
 
+_NOTHING = (
+    "no row that the domain declares satisfies the condition, so this holds on every table: nothing was counted, and "
+    "there was nothing to pay"
+)
+
 
 def worded(
     selection: Selection,
@@ -29,6 +34,8 @@ def worded(
     columns = present(selection, figures)
     first = next((column.figures for column in columns if column.figures is not None), ())
     said = notes(selection, columns) if stored is None else (*release.notes, *notes(selection, columns))
+    if stored is None and selection.statement.items:
+        said = (*said, _NOTHING)
     if not selection.statement.items:
         said = (*said, "the groups are those that the domain declares, with rows or without: nothing was counted")
     return Answer(charge, columns, cost, _mean_error(first), cached, rehearsed, said)

@@ -73,8 +73,10 @@ def quiet_parser() -> Iterator[None]:
         logger.disabled = before
 
 
-def read_schema(origin: str, text: str, table: str | None = None, *, dialect: str = "postgres") -> dict[str, Line]:
-    """A line for each column of a table.
+def read_schema(
+    origin: str, text: str, table: str | None = None, *, dialect: str = "postgres"
+) -> tuple[str, dict[str, Line]]:
+    """The name of a table, and a line for each of its columns.
 
     ``origin`` is what messages call the schema.  Without ``table`` there must be a single CREATE TABLE.
     """
@@ -89,10 +91,11 @@ def read_schema(origin: str, text: str, table: str | None = None, *, dialect: st
         for statement in created
         if statement.kind == "TYPE" and isinstance(statement.args.get("expression"), exp.DataType)
     }
-    columns = _columns(_chosen(origin, created, table), enumerations)
+    chosen = _chosen(origin, created, table)
+    columns = _columns(chosen, enumerations)
     if not columns:
         raise DataError(f"{one_line(origin)}: the CREATE TABLE lists no columns")
-    return {name: _line(column) for name, column in columns.items()}
+    return chosen.this.name, {name: _line(column) for name, column in columns.items()}
 
 
 def _chosen(origin: str, created: Sequence[exp.Create], table: str | None) -> exp.Schema:

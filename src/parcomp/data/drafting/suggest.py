@@ -54,7 +54,7 @@ def suggest_domain(
             raise DataError(f"{one_line(address)}: it holds no data; leave out --from-data")
         path = Path(address)
         if is_schema:
-            return _draft(path.stem, read_schema(address, read_text(path), table))
+            return _draft(*read_schema(address, read_text(path), table))
         return _draft(path.stem, {name: complete(one) for name, one in read_codebook(path).items()})
     reading = reading or Reading()
     name, table, lines = _declared(address, table, reading)
@@ -82,10 +82,12 @@ def _declared(address: str, table: str | None, reading: Reading) -> tuple[str, s
     if is_postgres(address):
         if not table:
             raise DataError("a PostgreSQL database holds many tables; name one with --table")
-        return table.rpartition(".")[2], table, read_schema(f"the table {table}", postgres_definition(address, table))
+        _, lines = read_schema(f"the table {table}", postgres_definition(address, table))
+        return table.rpartition(".")[2], table, lines
     if "://" not in address and address.lower().endswith((".duckdb", ".db")) and os.path.isfile(address):
         table, text = duckdb_definition(address, table)
-        return table.rpartition(".")[2], table, read_schema(address, text, dialect="duckdb")
+        named, lines = read_schema(address, text, dialect="duckdb")
+        return named, table, lines
     with open_source(address, table, reading) as source:
         _check_delimiter(address, source.types)
         no_types = address.lower().endswith((".csv", ".csv.gz"))
