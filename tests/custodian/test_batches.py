@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -208,6 +208,26 @@ def test_equal_statements_of_a_planned_batch_are_planned_as_one(tmp_path):
         again = custodian.ask_batch([women], budget="0.05")
         assert again[0].cached
         assert custodian.balance().charges == 2
+
+
+@pytest.mark.parametrize(("measure", "exponent"), [("pure", 1), ("zcdp", 0.5), ("gdp", 0.5)])
+def test_a_statement_of_many_noisy_numbers_gets_more_of_a_batchs_budget(tmp_path, measure, exponent):
+    """So that the errors of all numbers together are least: a median of 120 ages is a search of nine."""
+    domain = {"name": "people", "attributes": {"age": {"low": 0, "high": 119}}}
+    select = ("COUNT(*)", "MEDIAN(age)", "AVG(age)", "SUM(age), MEDIAN(age)")
+    with open_custodian(tmp_path, domain=domain, rows=[{"age": 30}], measure=measure) as custodian:
+        batch = custodian.ask_batch([f"SELECT {items} FROM people" for items in select], budget="0.9")
+    costs = np.array([answer.cost for answer in batch]) ** (2 if measure == "gdp" else 1)
+    search = (9**exponent) ** (1 / (1 + exponent))
+    assert costs / costs[0] == pytest.approx([1, search, 2, 1 + search], rel=0.01)
+    # Moving some of the budget between any two makes the sum of the errors larger.
+    weights = np.array([1, search, 2, 1 + search]) ** (1 + exponent)
+    best = weights @ costs**-exponent
+    for give, take in permutations(range(4), 2):
+        moved = costs.copy()
+        moved[give] -= 0.05 * costs[0]
+        moved[take] += 0.05 * costs[0]
+        assert weights @ moved**-exponent > best
 
 
 def test_a_contradiction_that_no_small_cost_could_pay_for_stays_free(tmp_path):

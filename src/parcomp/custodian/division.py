@@ -17,12 +17,14 @@ for others; it moves fewer numbers than was paid for.
 
 *What is best.*  In units of its sensitivity an aggregate has an error of about e·uᵢ^(−p), where p is 1 for pure and ½
 for zCDP and GDP, and e is 1, but L^p for ranks.  It matters as often as items use it, so that c·uᵢ^(−p) counts, with
-c = items·e.  The sum is least under Σ uᵢ = u where uᵢ is proportional to c^(1/(1+p)): √c, or c^(2/3).
+c = items·e.  The sum is least under Σ uᵢ = u where uᵢ is proportional to w = c^(1/(1+p)): √c, or c^(2/3).  It is then
+W^(1+p)·u^(−p) with W = Σ w, so that in a batch a statement weighs as much as W^(1+p) counts do.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -30,9 +32,10 @@ from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError
 from parcomp.model import Aggregate, Statement
 from parcomp.noise import Mechanism, halvings_of, mechanism_for, steps_of
+from parcomp.planning import error_exponent
 from parcomp.privacy import Measure, Neighbours
 
-__all__ = ["Share", "divide"]
+__all__ = ["Share", "divide", "weight_of"]
 
 _BITS = 40
 """Weights are worked out to so many binary digits."""
@@ -48,19 +51,28 @@ class Share:
     mechanism: Mechanism
 
 
+def weight_of(measure: Measure, statement: Statement) -> float:
+    """How many counts have as large an error at the same cost: the errors of all numbers, as often as items use them.
+
+    >>> from parcomp.model import Condition, Domain, Integer, Item
+    >>> from parcomp.privacy.measures import PURE
+    >>> domain = Domain({"age": Integer(0, 119)})
+    >>> [weight_of(PURE, Statement.one(kind, Condition.of(domain.query()), "age")) for kind in ("count", "average")]
+    [1.0, 4.0]
+    """
+    total = sum(weight for _, _, weight in _weighed(measure, statement, halving=False))
+    return float((total / 2**_BITS) ** (1 + error_exponent(measure)))
+
+
 def divide(settings: Settings, statement: Statement, units: int, *, halving: bool = False) -> tuple[Share, ...]:
     """The noise of each aggregate; raises :class:`~parcomp.errors.CostError` if some part buys none.
 
     ``halving`` is how earlier versions have divided, whose searches asked for no more than halvings.
     """
-    aggregates = statement.aggregates
-    if not aggregates:
+    weighed = list(_weighed(settings.measure, statement, halving=halving))
+    if not weighed:
         return ()
-    used = [one for item in statement.items for one in statement.aggregates_of(item)]
-    numbers = [_steps(one, halving) for one in aggregates]
-    weights = [
-        _weight(settings.measure, used.count(one), steps) for one, steps in zip(aggregates, numbers, strict=True)
-    ]
+    aggregates, numbers, weights = zip(*weighed, strict=True)
     # Rounded so that the parts add up to all of it.
     bounds = [units * before // sum(weights) for before in accumulate(weights, initial=0)]
     shares = []
@@ -74,6 +86,14 @@ def divide(settings: Settings, statement: Statement, units: int, *, halving: boo
             Share(aggregate, after - before, steps, mechanism_for(settings.measure, each, _moved(settings, aggregate)))
         )
     return tuple(shares)
+
+
+def _weighed(measure: Measure, statement: Statement, *, halving: bool) -> Iterator[tuple[Aggregate, int, int]]:
+    """Each aggregate with how many numbers are made for it, and its weight."""
+    used = [one for item in statement.items for one in statement.aggregates_of(item)]
+    for one in statement.aggregates:
+        steps = _steps(one, halving)
+        yield one, steps, _weight(measure, used.count(one), steps)
 
 
 def _weight(measure: Measure, items: int, steps: int) -> int:

@@ -17,8 +17,10 @@ and the one with the lower mean expected error is taken:
 
 In both cases, what is booked is at most what was planned, and every statement is charged once at most: equal statements
 are planned as one, which matters as often as it is asked; contradictions are free; what was bought before is free or
-paid for anew.  So the batch spends at most what was planned.  How each statement divides its own cost is another matter
-(:mod:`parcomp.custodian.division`).
+paid for anew.  So the batch spends at most what was planned.
+
+*What is least* is the sum of the errors of all noisy numbers, as often as items use them, where each statement divides
+its own cost for the least (:mod:`parcomp.custodian.division`): a search of L numbers weighs more than a count.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from parcomp.costs import MAX_UNITS, Amount
+from parcomp.custodian.division import weight_of
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
 from parcomp.errors import CostError, shown
@@ -45,8 +48,9 @@ _DIGITS = 2**40
 def share_out(settings: Settings, statements: Sequence[Statement], budget: Amount) -> list[Release]:
     """Each statement with the noise that its part of the budget buys, where the mean expected error is least.
 
-    Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.  A statement that
-    lists several items matters as often.  Raises :class:`~parcomp.errors.CostError` if the budget is too small for all.
+    Errors are weighed in what one row can contribute: a sum of incomes must not outweigh every count.  A statement
+    matters as the numbers that are measured for its items do.  Raises :class:`~parcomp.errors.CostError` if the budget
+    is too small for all.
     """
     distinct = {one.text: one for one in statements if not one.query.is_contradiction}
     asked = Counter(one.text for one in statements if one.text in distinct)
@@ -54,20 +58,20 @@ def share_out(settings: Settings, statements: Sequence[Statement], budget: Amoun
     if distinct:
         units = settings.measure.budget_down(budget)
         row_budget = units // settings.measure.group(1, settings.rows_per_person)
-        shared = [(one, asked[text] * len(one.items)) for text, one in distinct.items()]
+        shared = [(one, asked[text] * weight_of(settings.measure, one)) for text, one in distinct.items()]
         priced = _best_that_can_be_drawn(settings, shared, row_budget, budget)
     return [priced[one.text] if one.text in priced else _nothing_to_pay(settings, one) for one in statements]
 
 
 def _best_that_can_be_drawn(
-    settings: Settings, shared: Sequence[tuple[Statement, int]], row_budget: int, budget: Amount
+    settings: Settings, shared: Sequence[tuple[Statement, float]], row_budget: int, budget: Amount
 ) -> dict[str, Release]:
     """The plan with the least mean error of those whose every cost buys noise that can be drawn."""
     reasons: list[str] = []
     plans: list[tuple[float, list[int]]] = []
     for costs in _plans(settings, shared, row_budget, reasons):
         errors = expected_errors(settings.measure, np.array(costs, np.int64))
-        plans.append((float(np.dot([count for _, count in shared], errors)), costs))
+        plans.append((float(np.dot([weight for _, weight in shared], errors)), costs))
     for _, costs in sorted(plans):
         try:
             releases = [Release.plan(settings, one, cost) for (one, _), cost in zip(shared, costs, strict=True)]
@@ -82,14 +86,14 @@ def _best_that_can_be_drawn(
 
 
 def _plans(
-    settings: Settings, shared: Sequence[tuple[Statement, int]], row_budget: int, reasons: list[str]
+    settings: Settings, shared: Sequence[tuple[Statement, float]], row_budget: int, reasons: list[str]
 ) -> Iterator[list[int]]:
     """The costs of each plan that gives every statement a unit at least; ``reasons`` says why another one does not."""
     replacing = settings.neighbours == Neighbours.REPLACE_ONE
     overlap_budget = row_budget // 2 if replacing else row_budget
     if overlap_budget:
         workload = Workload(settings.domain, [one.query for one, _ in shared])
-        importance = [float(count) for _, count in shared]
+        importance = [weight for _, weight in shared]
         try:
             shared_out = plan(workload, settings.measure.name, budget_units=overlap_budget, importance=importance)
             yield shared_out.units.tolist()
@@ -103,11 +107,11 @@ def _plans(
         reasons.append("one of them would cost less than a unit of 1e-9")
 
 
-def _by_sum(settings: Settings, shared: Sequence[tuple[Statement, int]], row_budget: int) -> list[int]:
+def _by_sum(settings: Settings, shared: Sequence[tuple[Statement, float]], row_budget: int) -> list[int]:
     """The costs with the least mean error such that what replacing a row discloses through each adds up to R."""
     exponent = error_exponent(settings.measure)
     factors = [one.touched for one, _ in shared]
-    shares = [(count / factor) ** (1 / (1 + exponent)) for factor, (_, count) in zip(factors, shared, strict=True)]
+    shares = [(weight / factor) ** (1 / (1 + exponent)) for factor, (_, weight) in zip(factors, shared, strict=True)]
     whole = [max(1, round(_DIGITS * share / max(shares))) for share in shares]
     total = sum(factor * share for factor, share in zip(factors, whole, strict=True))
     return [row_budget * share // total for share in whole]
