@@ -1,27 +1,30 @@
-"""Expressions: from the parser's tree to operations on attributes, constants and, where they may stand, items."""
+"""Expressions: from the parser's tree to operations on attributes, constants and, where they may stand, items.
+
+Casts are read by :mod:`parcomp.sql.casts`.
+"""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn, Protocol
 
 from sqlglot import exp
 
-from parcomp.errors import ParcompError, PredicateError, shown
-from parcomp.model import Constant, Dated, Stepped, Unit, read_decimal
+from parcomp.errors import PredicateError, shown
+from parcomp.model import Constant, Dated, Unit, read_decimal
+from parcomp.sql.casts import CastReader, cast_type, read_date, read_timestamp
 from parcomp.sql.dates import FINER_PARTS, PARTS, TRUNCATIONS, known_by
-from parcomp.sql.instead import SHAPE, instead_of
+from parcomp.sql.instead import SHAPE
 from parcomp.sql.items import AGGREGATES, ItemReader
 from parcomp.sql.logic import Atom, Formula, about_one
 from parcomp.sql.logic import Constant as Truth
-from parcomp.sql.scalars import Call, Kind, Of, Scalar, is_constant, kind_of, leaves_of
+from parcomp.sql.scalars import Call, Kind, Of, Scalar, is_constant, kind_of
 from parcomp.sql.tree import TreeReader, match_name, shown_name, unwrapped
-from parcomp.sql.values import Values, evaluate_constant
+from parcomp.sql.values import evaluate_constant
 
 __all__ = ["Conditions", "ExpressionReader"]
 
@@ -70,12 +73,7 @@ _PARTS_BY_NAME: dict[type[exp.Expr], str] = {
     exp.Day: "day",
     exp.Hour: "hour",
 }
-_WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT}
-_DECIMALS = {exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT}
-_TEXTS = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR, exp.DType.TEXT}
 _MAX_EXPONENT = 300
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?)?")
 
 
 class Conditions(Protocol):
@@ -131,10 +129,10 @@ class ExpressionReader:
                 is_decimal = isinstance(value.value, Fraction) and not str(node.this).isdecimal()
                 return Call("number", (value,), "number") if is_decimal else value
             case exp.Cast():
-                return self._cast(node)
+                return CastReader(self.reader, self).read(node)
             case exp.Round() | exp.Trunc():
                 self.reader.only(node, "this", "decimals")
-                places = [] if node.args.get("decimals") is None else [self._whole(node.args["decimals"])]
+                places = [] if node.args.get("decimals") is None else [self.whole(node.args["decimals"])]
                 return self.call(node, node.key, self.read(node.this), *places)
             case exp.Log():
                 return self._logarithm(node)
@@ -163,7 +161,7 @@ class ExpressionReader:
                 return self._extract(node, str(node.this.name).lower(), node.expression)
             case exp.TimestampTrunc() | exp.DateTrunc():
                 self.reader.only(node, "this", "unit")
-                return self._truncation(node, str(node.args["unit"].name).lower(), node.this)
+                return self.truncation(node, str(node.args["unit"].name).lower(), node.this)
             case exp.Upper() | exp.Lower() | exp.Length() | exp.Trim():
                 self.reader.only(node, "this")
                 return self._on_text(node, node.key, "integer" if isinstance(node, exp.Length) else "text", node.this)
@@ -252,7 +250,7 @@ class ExpressionReader:
         for argument in arguments:
             kind = self.kind(argument)
             if kind not in {"integer", "number", "null"}:
-                self._refuse_kind(node, argument, kind, "a number")
+                self.refuse_kind(node, argument, kind, "a number")
         whole = all(self.kind(argument) in {"integer", "null"} for argument in arguments)
         if name == "div" and not whole:
             self.reader.refuse(node, "// and DIV divide whole numbers; write FLOOR(a / b) or TRUNC(a / b)")
@@ -276,10 +274,11 @@ class ExpressionReader:
             # The operator would round to the precision of the context.
             return value.copy_negate()
         if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
-            if self._cast_type(node) == exp.DType.DATE:
-                return self._date(node)
-            if self._cast_type(node) == exp.DType.TIMESTAMP:
-                return self._timestamp(node)
+            to = cast_type(self.reader, node)
+            if to == exp.DType.DATE:
+                return read_date(self.reader, node)
+            if to == exp.DType.TIMESTAMP:
+                return read_timestamp(self.reader, node)
         if isinstance(node, exp.Column):
             at = "compare the attribute with constants; strings are written '…', with single quotes"
             self.reader.refuse(node, f"a constant must stand here, not an attribute; {at}")
@@ -317,76 +316,6 @@ class ExpressionReader:
                 return self.aliases[alias]
         index, name, _, level = self.reader.attribute_or_level(node, self.table)
         return Of(index, name, level is not None)
-
-    def _cast(self, node: exp.Cast) -> Scalar:
-        to = self._cast_type(node)
-        if isinstance(node.this, exp.Literal) and node.this.is_string and to in {exp.DType.DATE, exp.DType.TIMESTAMP}:
-            return Constant(self._date(node) if to == exp.DType.DATE else self._timestamp(node).isoformat())
-        inner = self.read(node.this)
-        kind = self.kind(inner)
-        if to == exp.DType.DATE and kind == "date":
-            return self._truncation(node, "day", node.this)
-        if to in _TEXTS:
-            return self._as_text(node, inner, kind)
-        if (to == exp.DType.TIMESTAMP and kind == "date") or (to == exp.DType.BOOLEAN and kind == "boolean"):
-            return inner
-        if to == exp.DType.BOOLEAN and kind in {"integer", "number"}:
-            return Call("<>", (inner, Constant(Fraction(0))), "boolean")
-        if kind == "text" and to in _WHOLE | _DECIMALS:
-            inner = self._as_number(node, inner)
-        if to in _WHOLE:
-            return Call("round", self.call(node, "round", inner).arguments, "integer")
-        if to not in _DECIMALS:
-            self.reader.refuse(node, f"this cast is not supported; {instead_of('TRY_CAST')}")
-        places = node.args["to"].expressions
-        if len(places) > 1:
-            return self.call(node, "round", inner, self._whole(places[1].this))
-        return self.call(node, "number", inner)
-
-    def _as_text(self, node: exp.Cast, inner: Scalar, kind: Kind) -> Scalar:
-        """What a value is written as.  A length must leave room for every value, for some databases would cut it."""
-        if kind in {"bins", "several types"}:
-            self._refuse_kind(node, inner, kind, "a value of one kind")
-        attribute = self.reader.domain.attributes[inner.name] if isinstance(inner, Of) and not inner.level else None
-        form: list[Scalar] = []
-        if isinstance(attribute, Stepped):
-            form = [Constant(Fraction(attribute.places))]
-        elif isinstance(attribute, Dated) and attribute.unit == "hour":
-            form = [Constant("hour")]
-        text = inner if kind in {"text", "null"} else Call("text", (inner, *form), "text")
-        if lengths := node.args["to"].expressions:
-            if self._is_of_items(inner) or len(lengths) > 1:
-                self.reader.refuse(node, "a length can't be told of what is computed from aggregates; write VARCHAR")
-            known = [evaluate_constant(self.reader.domain, text)] if is_constant(text) else self._texts(node, text)
-            longest, room = max((len(str(one)) for one in known), default=0), self._whole(lengths[0].this).value
-            assert isinstance(room, Fraction)
-            if longest > room:
-                self.reader.refuse(
-                    node, f"some values have {longest} characters; write VARCHAR, or LEFT(…) to cut them"
-                )
-        return text
-
-    def _as_number(self, node: exp.Expr, inner: Scalar) -> Scalar:
-        """The numbers that texts spell; which they are follows from the domain, so no row can make it fail."""
-        if self._is_of_items(inner):
-            self._refuse_kind(node, inner, "text", "a number")
-        known = [evaluate_constant(self.reader.domain, inner)] if is_constant(inner) else self._texts(node, inner)
-        for one in known:
-            if not _NUMBER.fullmatch(one):
-                self.reader.refuse(node, f"{shown(one)} is no number; CASE can say what stands for it")
-        return Call("spelled", (inner,), "number")
-
-    def _texts(self, node: exp.Expr, scalar: Scalar) -> list[str]:
-        try:
-            return Values(self.reader.domain, scalar).texts()
-        except ParcompError as error:
-            self.reader.refuse_because(node, error)
-
-    def _cast_type(self, node: exp.Cast) -> exp.DType:
-        self.reader.only(node, "this", "to")
-        self.reader.only(node.args["to"], "this", "expressions")
-        to: exp.DType = node.args["to"].this
-        return to
 
     def _logarithm(self, node: exp.Log) -> Scalar:
         """To base 10, as in PostgreSQL, or to the base that comes first."""
@@ -444,7 +373,7 @@ class ExpressionReader:
         kinds = [kind for argument in arguments if (kind := self.kind(argument)) != "null"]
         for argument, kind in zip(arguments, map(self.kind, arguments), strict=True):
             if kind in {"bins", "several types"}:
-                self._refuse_kind(node, argument, kind, "a value of one kind")
+                self.refuse_kind(node, argument, kind, "a value of one kind")
         if not kinds:
             return "null"
         if set(kinds) == {"integer", "number"}:
@@ -462,7 +391,8 @@ class ExpressionReader:
         inner = self._dates(node, of, f"EXTRACT({part.upper()})", PARTS[part][0])
         return Call("extract", (Constant(part), inner), "number")
 
-    def _truncation(self, node: exp.Expr, unit: str, of: exp.Expr) -> Scalar:
+    def truncation(self, node: exp.Expr, unit: str, of: exp.Expr) -> Scalar:
+        """The start of the unit that a date is in."""
         if unit not in TRUNCATIONS:
             self.reader.refuse(node, f"DATE_TRUNC takes {', '.join(TRUNCATIONS)}, not {shown(unit)}")
         inner = self._dates(node, of, f"DATE_TRUNC('{unit}')", TRUNCATIONS[unit])
@@ -472,7 +402,7 @@ class ExpressionReader:
         """An expression that gives dates, known by the unit that is needed; None is one that no attribute has."""
         inner = self.read(of)
         if self.kind(inner) != "date":
-            self._refuse_kind(node, inner, self.kind(inner), "an attribute of dates (low and high as dates)")
+            self.refuse_kind(node, inner, self.kind(inner), "an attribute of dates (low and high as dates)")
         if isinstance(inner, Of):
             attribute = self.reader.domain.attributes[inner.name]
             if isinstance(attribute, Dated) and (needed is None or not known_by(attribute, needed)):
@@ -487,10 +417,10 @@ class ExpressionReader:
     def _on_text(self, node: exp.Expr, name: str, kind: Kind, text: exp.Expr, *numbers: exp.Expr) -> Scalar:
         inner = self.read(text)
         if self.kind(inner) not in {"text", "null"}:
-            self._refuse_kind(node, inner, self.kind(inner), "a text")
+            self.refuse_kind(node, inner, self.kind(inner), "a text")
         if is_constant(inner):
             self.reader.refuse(node, f"{name.upper()} of a constant is not supported; write the constant itself")
-        return Call(name, (inner, *(self._whole(number) for number in numbers)), kind)
+        return Call(name, (inner, *(self.whole(number) for number in numbers)), kind)
 
     def _of_texts(self, name: str, kind: Kind, nodes: list[exp.Expr], null: Constant | None = None) -> Scalar:
         """An operation on several texts; ``null`` is what stands in for one that is null."""
@@ -498,12 +428,12 @@ class ExpressionReader:
         for one in nodes:
             text = self.read(one)
             if self.kind(text) not in {"text", "null"}:
-                self._refuse_kind(one, text, self.kind(text), "a text")
+                self.refuse_kind(one, text, self.kind(text), "a text")
             texts.append(text if null is None else Call("coalesce", (text, null), "text"))
         call = Call(name, tuple(texts), kind)
         return Constant(evaluate_constant(self.reader.domain, call)) if is_constant(call) else call
 
-    def _whole(self, node: exp.Expr) -> Constant:
+    def whole(self, node: exp.Expr) -> Constant:
         """A small whole number, as a count of places or characters."""
         value = self.constant(node)
         if not isinstance(value, Decimal) or value != value.to_integral_value() or abs(value) > 1_000:
@@ -512,9 +442,6 @@ class ExpressionReader:
 
     def _is_zero(self, scalar: Scalar) -> bool:
         return is_constant(scalar) and evaluate_constant(self.reader.domain, scalar) == 0
-
-    def _is_of_items(self, scalar: Scalar) -> bool:
-        return any(not isinstance(leaf, (Constant, Of, Atom)) for leaf in leaves_of(scalar))
 
     def _has_items(self, node: exp.Expr) -> bool:
         """Whether items stand in a part of the tree, by themselves or under a name."""
@@ -527,7 +454,8 @@ class ExpressionReader:
                     return True
         return False
 
-    def _refuse_kind(self, node: exp.Expr, argument: Scalar, kind: Kind, wanted: str) -> NoReturn:
+    def refuse_kind(self, node: exp.Expr, argument: Scalar, kind: Kind, wanted: str) -> NoReturn:
+        """Say that something else is wanted where an argument stands."""
         if kind == "bins":
             what = "is known by its bins only; group by it, or compare it with bin edges in CASE"
         else:
@@ -535,23 +463,3 @@ class ExpressionReader:
             what = f"gives {held}; {wanted} must stand here"
         name = shown_name(argument.name) if isinstance(argument, Of) else "the expression"
         self.reader.refuse(node, f"{name} {what}")
-
-    def _date(self, node: exp.Cast) -> str:
-        """A date is compared as the string that it is written as, so there must be one way to write it."""
-        written = str(node.this.this)
-        try:
-            plain: str | None = date.fromisoformat(written).isoformat()
-        except ValueError:
-            plain = None
-        if plain != written:
-            self.reader.refuse(node, f"{shown(written)} is not a date; write DATE '2020-12-31'")
-        return written
-
-    def _timestamp(self, node: exp.Cast) -> datetime:
-        written = str(node.this.this)
-        try:
-            if _TIMESTAMP.fullmatch(written):
-                return datetime.fromisoformat(written)
-        except ValueError:
-            pass
-        self.reader.refuse(node, f"{shown(written)} is not a timestamp; write TIMESTAMP '2020-12-31 05:00:00'")

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from parcomp.model import Attribute, Binned, Categorical, Constant, Dated, Domain, Integer, Item
 from parcomp.sql.logic import Atom
 
-__all__ = ["Call", "Kind", "Of", "Scalar", "is_constant", "kind_of", "leaves_of"]
+__all__ = ["Call", "Kind", "Of", "Scalar", "is_constant", "is_of_items", "kind_of", "leaves_of"]
 
 Kind: TypeAlias = Literal["integer", "number", "text", "boolean", "date", "bins", "several types", "null"]
 
@@ -55,6 +55,11 @@ def leaves_of(scalar: Scalar) -> Iterator[Constant | Of | Item | Atom]:
 def is_constant(scalar: Scalar) -> bool:
     """Whether an expression is the same on every row."""
     return all(isinstance(leaf, Constant) for leaf in leaves_of(scalar))
+
+
+def is_of_items(scalar: Scalar) -> bool:
+    """Whether some item is in an expression."""
+    return any(isinstance(leaf, Item) for leaf in leaves_of(scalar))
 
 
 def kind_of(domain: Domain, scalar: Scalar) -> Kind:
