@@ -124,7 +124,8 @@ def print_answer(settings: Settings, answer: Answer) -> None:
 def rows_taken(settings: Settings) -> str:
     """Of how many rows of each person numbers are, where the settings name persons."""
     most = settings.rows_per_person
-    return f"at most {most:,} {'row' if most == 1 else 'rows'} of each person were taken; numbers are about these"
+    rows = "one row of each person was" if most == 1 else f"{most:,} rows of each person were"
+    return f"at most {rows} taken; numbers are about these"
 
 
 def print_answers(settings: Settings, statements: Sequence[Statement], answers: Sequence[Answer]) -> None:

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_HELD = 0.965
+_HELD = 0.96
 """An interval that holds the true number more often than this is cautious, and said to be."""
 
 _SLOPES = 257
