@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,8 @@ class Served:
     path: Path
     keys: dict[str, str] = field(default_factory=dict)
     http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60))
+    stop: Callable[[], None] = lambda: None
+    """Tells the server to end."""
 
     def call(
         self, method: str, path: str, who: str | None = "anna", headers: Mapping[str, str] | None = None, **sent: Any
@@ -69,7 +71,7 @@ def serving(path: Path, **roles: str) -> Iterator[Served]:
             assert thread.is_alive()
             time.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
-        served = Served(f"http://127.0.0.1:{port}", path, keys)
+        served = Served(f"http://127.0.0.1:{port}", path, keys, stop=lambda: setattr(server, "should_exit", True))
         with served.http:
             yield served
     finally:

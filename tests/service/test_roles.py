@@ -7,6 +7,7 @@ import time
 import pytest
 
 from parcomp.custodian import Access, Settings
+from parcomp.service.guard import Limits
 from tests.service.served import EVERYONE, MEN, WOMEN, Served, add_keys, people
 
 BODY = {"sql": WOMEN, "epsilon": "0.01"}
@@ -124,6 +125,13 @@ def test_guessing_is_slowed_and_does_not_lock_out_who_has_a_key(served: Served):
     assert statuses[-1] == 429
     assert served.get("/v1/domain").status_code == 200
     assert served.get("/v1/domain", None).status_code == 401
+
+
+@pytest.mark.parametrize(("workers", "most"), [(1, 100), (4, 25), (1_000, 1)])
+def test_guesses_are_shared_out_among_workers(workers, most):
+    limits = Limits(5, workers)
+    assert [limits.wrong_key("10.0.0.1").status for _ in range(most + 1)] == [401] * most + [429]
+    assert limits.wrong_key("10.0.0.2").status == 401
 
 
 def test_a_key_that_comes_too_often_is_told_to_wait(tmp_path):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,11 +29,14 @@ def served_by_command(path: Path, workers: int = 1) -> Iterator[tuple[Served, su
     """The service as a user starts it; it is ended as a user does, by a signal."""
     keys = add_keys(path, anna="analyst", boss="custodian")
     command = [sys.executable, "-m", "parcomp.cli", "serve", "-c", str(path), "--port", "0", "--workers", str(workers)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # To a file: a server whose log nobody reads from a pipe stands still.
+    log = path.with_name("server.log")
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)
     try:
         line = process.stdout.readline()
         address = re.search(r"http://[\d.]+:\d+", line)
-        assert address, line + process.stderr.read()
+        assert address, line + log.read_text()
         served = Served(address[0], path, keys)
         # A connection for each request, so that every worker gets some.
         served.http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
@@ -48,8 +52,8 @@ def served_by_command(path: Path, workers: int = 1) -> Iterator[tuple[Served, su
         yield served, process
     finally:
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
-        print(errors[-3000:])
+        process.communicate(timeout=60)
+        print(log.read_text()[-3000:])
 
 
 @pytest.fixture
@@ -107,6 +111,33 @@ def test_what_was_asked_is_answered_before_the_server_stops(path):
         stored = custodian.ask("SELECT COUNT(*) FROM people", epsilon="0.1", analyst="anna")
         assert (stored.value, stored.cached) == (got[0].json()["value"], True)
         assert audited(custodian.settings).ok
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nobody_is_cut_off_when_the_server_stops(path, workers):
+    """While many ask without a pause: each request is answered, or nobody was there to take the connection."""
+    seen: Counter[str] = Counter()
+
+    def ask_until_it_is_gone(served: Served) -> None:
+        with httpx.Client(timeout=60) as http:
+            headers = {"Authorization": f"Bearer {served.keys['anna']}"}
+            while True:
+                try:
+                    seen[str(http.get(f"{served.url}/v1/budget", headers=headers).status_code)] += 1
+                except httpx.TransportError as error:
+                    seen[type(error).__name__] += 1
+                    return
+
+    with served_by_command(path, workers) as (served, process):
+        clients = [threading.Thread(target=ask_until_it_is_gone, args=(served,)) for _ in range(12)]
+        for one in clients:
+            one.start()
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        for one in clients:
+            one.join(30)
+    assert set(seen) <= {"200", "429", "ConnectError"}
+    assert seen["ConnectError"] == len(clients)
 
 
 @pytest.mark.parametrize(

@@ -28,16 +28,17 @@ from parcomp.service.watch import Metrics
 __all__ = ["create_app"]
 
 
-def create_app(path: str | Path, custodian: Custodian | None = None) -> FastAPI:
+def create_app(path: str | Path, custodian: Custodian | None = None, *, workers: int = 1) -> FastAPI:
     """The service of the custodian whose settings file is given; its ledger must be there.
 
-    ``custodian`` is the one of this file, if it was opened already; the service closes it at its end.
+    ``custodian`` is the one of this file, if it was opened already; the service closes it at its end.  ``workers`` is
+    how many processes serve at its address, this one among them.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         desk = await anyio.to_thread.run_sync(Desk, path, custodian)
-        app.state.desk, app.state.limits = desk, Limits(desk.settings.serving.rate)
+        app.state.desk, app.state.limits = desk, Limits(desk.settings.serving.rate, workers)
         try:
             yield
         finally:

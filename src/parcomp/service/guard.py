@@ -36,16 +36,20 @@ __all__ = [
 ]
 
 _GUESSES_A_MINUTE = 100
-"""Wrong keys from one address in a minute before it is told to wait."""
+"""Wrong keys from one address in a minute, at all workers of a server, before it is told to wait."""
 
 
 class Limits:
-    """How often a key and an address may come, in one worker."""
+    """How often a key and an address may come, in one worker of so many.
 
-    def __init__(self, rate: int) -> None:
+    Wrong keys are shared out among the workers: whoever guesses may come to any of them, and whoever has a key is not
+    held up.  Right ones are counted by each worker, as a client with one connection is served by one.
+    """
+
+    def __init__(self, rate: int, workers: int = 1) -> None:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._rate = RateLimitItemPerSecond(rate)
-        self._guesses = RateLimitItemPerMinute(_GUESSES_A_MINUTE)
+        self._guesses = RateLimitItemPerMinute(max(_GUESSES_A_MINUTE // workers, 1))
 
     def check_rate(self, holder: AccessKey) -> None:
         """Raise if the key came too often."""

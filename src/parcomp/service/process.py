@@ -19,6 +19,7 @@ from parcomp.custodian import Custodian, Settings
 from parcomp.errors import ServiceError, SettingsError
 from parcomp.service.app import create_app
 from parcomp.service.watch import configure_logs
+from parcomp.service.wire import Wire
 
 __all__ = ["SERVER_OPTIONS", "listen", "serve", "worker_app"]
 
@@ -28,16 +29,17 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
     "log_config": None,
     "server_header": False,
     "lifespan": "on",
-    # The parser that bounds headers: the other one takes as many as are sent.
-    "http": "h11",
+    # By the parser that bounds headers: the other one takes as many as are sent.
+    "http": Wire,
     "h11_max_incomplete_event_size": 2**16,
-    "limit_concurrency": 1_000,
+    "ws": "none",
     # Longer than proxies and clients keep a connection that nobody uses, so that it is they who close it: a request on
     # a connection that the server is just closing would be lost.
     "timeout_keep_alive": 75,
 }
 
 _SETTINGS = "PARCOMP_SERVED_SETTINGS"
+_WORKERS = "PARCOMP_SERVED_WORKERS"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _NOT_STARTED = "the server did not start; the lines before this one say why"
 
@@ -45,7 +47,7 @@ _NOT_STARTED = "the server did not start; the lines before this one say why"
 def worker_app() -> FastAPI:
     """The application of a worker, whose settings file the environment names."""
     configure_logs()
-    return create_app(os.environ[_SETTINGS])
+    return create_app(os.environ[_SETTINGS], workers=int(os.environ[_WORKERS]))
 
 
 def listen(host: str = "127.0.0.1", port: int = 8000) -> socket.socket:
@@ -90,7 +92,7 @@ def serve(
         except BaseException:
             custodian.close()
             raise
-        os.environ[_SETTINGS] = str(Path(path).resolve())
+        os.environ |= {_SETTINGS: str(Path(path).resolve()), _WORKERS: str(workers)}
         configure_logs()
         shown_host, shown_port = taken.getsockname()[:2]
         announce(f"http://{f'[{shown_host}]' if ':' in shown_host else shown_host}:{shown_port}")
@@ -124,10 +126,20 @@ def _serve_alone(config: uvicorn.Config, taken: socket.socket) -> None:
         raise
 
 
+class _Workers(Multiprocess):
+    """The workers of a server, and who starts them."""
+
+    def terminate_all(self) -> None:
+        """Tell all workers to end, once nobody is let in any more whom none of them would serve."""
+        for taken in self.sockets:
+            taken.close()
+        super().terminate_all()
+
+
 def _serve_together(config: uvicorn.Config, taken: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="parcomp-metrics-") as directory:
         os.environ[_METRICS] = directory
-        workers = Multiprocess(config, [taken])
+        workers = _Workers(config, [taken])
         workers.run()
         if any(one.exitcode == STARTUP_FAILURE for one in workers.processes):
             raise ServiceError(_NOT_STARTED, status=0)

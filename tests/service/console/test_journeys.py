@@ -46,7 +46,7 @@ def test_sign_in_ask_by_sql_look_it_up_and_sign_out(served: Served, person, scre
 def test_ask_by_pointing(served: Served, person, screen):
     page = person(served, screen).sign_in("anna").page
     page.get_by_role("button", name="sex", exact=True).click()
-    page.get_by_label("M", exact=True).uncheck()
+    page.get_by_label("F", exact=True).check()
     page.get_by_role("button", name="age", exact=True).click()
     page.get_by_label("From", exact=True).fill("3")
     page.get_by_label("From", exact=True).press("Tab")

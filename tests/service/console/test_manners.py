@@ -50,10 +50,10 @@ def test_ask_and_sign_out_by_keyboard_alone(served: Served, person):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Ask", exact=True)).to_be_visible()
     page.wait_for_load_state("networkidle")
-    # By pointing: the chip opens, a value is taken away, and the SQL follows.
+    # By pointing: the chip opens, a value is ticked, and the SQL follows.
     tab_to(page, "^sex$")
     page.keyboard.press("Enter")
-    tab_to(page, "^M$")
+    tab_to(page, "^F$")
     page.keyboard.press("Space")
     expect(page.get_by_label("As SQL")).to_have_value(WOMEN)
     # In SQL, with a word completed: Tab takes a word, and leaves the text where there is none to take.

@@ -67,8 +67,9 @@ export function builder({ domain, question, changed }) {
   }
 
   function values(name, attribute) {
-    const chosen = new Set(asked.where[name]?.values ?? attribute.values);
-    let nothing = asked.where[name] ? asked.where[name].nothing : true;
+    // None ticked is any value, as with chips: whoever wants one of twelve ticks one.
+    const chosen = new Set(asked.where[name]?.values ?? []);
+    let nothing = Boolean(asked.where[name]?.nothing);
     const boxes = [];
     const note = () => {
       const whole = chosen.size === attribute.values.length && (nothing || !attribute.nullable);
@@ -88,7 +89,7 @@ export function builder({ domain, question, changed }) {
       note();
     };
     const search = attribute.values.length > 12 && h("input", { type: "search", placeholder: "Find a value", "aria-label": `Find a value of ${name}`, oninput: () => rows.forEach((one) => (one.hidden = !one.dataset.label.includes(search.value.toLowerCase()))) });
-    return [h("div", { class: "row" }, search, h("button", { type: "button", class: "quiet", onclick: () => every(true) }, "All"), h("button", { type: "button", class: "quiet", onclick: () => every(false) }, "None")), h("div", { class: "checks" }, rows)];
+    return [h("div", { class: "row" }, search, h("button", { type: "button", class: "quiet", onclick: () => every(true) }, "All"), h("button", { type: "button", class: "quiet", onclick: () => every(false) }, "None"), h("span", { class: "hint" }, "None ticked: any value.")), h("div", { class: "checks" }, rows)];
   }
 
   function range(name, attribute) {
