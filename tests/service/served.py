@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
+import parcomp.noise
 from parcomp.custodian import Access, Settings
+from parcomp.noise import sampler
 from parcomp.service import create_app
 from parcomp.service.process import SERVER_OPTIONS
 from tests.custodians import write_custodian
@@ -90,3 +93,17 @@ def people(directory: Path, service: str = "", **settings: Any) -> Iterator[Serv
             file.write(f"\n[service]\n{service}\n")
     with serving(path, anna="analyst", ben="analyst", boss="custodian") as served:
         yield served
+
+
+def freeze_noise(monkeypatch: pytest.MonkeyPatch, noise: int) -> None:
+    """The same noise whatever the number is."""
+    monkeypatch.setattr(sampler, "add_noise", lambda mechanism, numbers: [number + noise for number in numbers])
+    # Its exports are set when they are first asked for.
+    monkeypatch.setattr(parcomp.noise, "add_noise", sampler.add_noise, raising=False)
+
+
+def seen_from_outside(response: httpx.Response) -> tuple[int, dict[str, str], int]:
+    """What somebody sees who cannot read a body: all but times and what is drawn at random."""
+    hidden = ("date", "x-request-id", "set-cookie")
+    headers = {name: value for name, value in response.headers.items() if name not in hidden}
+    return response.status_code, headers, len(response.content)

@@ -10,50 +10,6 @@ from parcomp.custodian import Access, Settings
 from parcomp.service.guard import Limits
 from tests.service.served import EVERYONE, MEN, WOMEN, Served, add_keys, people
 
-BODY = {"sql": WOMEN, "epsilon": "0.01"}
-BATCH = {"statements": [BODY]}
-ENDPOINTS = {
-    ("POST", "/v1/quotes"): BODY,
-    ("POST", "/v1/answers"): BODY,
-    ("POST", "/v1/batches"): BATCH,
-    ("GET", "/v1/domain"): None,
-    ("GET", "/v1/budget"): None,
-    ("GET", "/v1/ledger"): None,
-    ("GET", "/v1/graph"): None,
-    ("GET", "/v1/budget/map?x=sex&y=age"): None,
-}
-ASKING = {"/v1/quotes", "/v1/answers", "/v1/batches"}
-
-
-def expected(who: str, path: str) -> int:
-    """The status that the contract gives each role: anna an analyst, boss a custodian, dual both."""
-    if who in ("nobody", "stranger", "former"):
-        return 401
-    if path in ASKING:
-        return 403 if who == "boss" else 200
-    return 403 if path.startswith("/v1/budget/map") and who == "anna" else 200
-
-
-@pytest.fixture(scope="module")
-def roles(tmp_path_factory):
-    with people(tmp_path_factory.mktemp("roles"), quotas={"anna": "0.5", "ben": "0.5", "dual": "0.5"}) as served:
-        served.keys |= add_keys(served.path, dual="custodian", former="custodian")
-        served.keys["stranger"] = "pc_" + "A" * 43
-        with Access(Settings.load(served.path)) as access:
-            access.revoke("former")
-        yield served
-
-
-@pytest.mark.parametrize("who", ["nobody", "stranger", "former", "anna", "boss", "dual"])
-@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-def test_role_by_endpoint(roles: Served, who, method, path):
-    response = roles.call(method, path, None if who == "nobody" else who, json=ENDPOINTS[method, path])
-    assert response.status_code == expected(who, path), response.text
-    if response.status_code == 401:
-        assert response.headers["www-authenticate"].startswith("Bearer")
-    if response.status_code == 403:
-        assert response.json()["type"].endswith("role")
-
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Basic YTpi", "Bearer a b", "Bearer \xff"])
 def test_odd_authorizations_are_401(shared: Served, header):

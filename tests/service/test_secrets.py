@@ -11,10 +11,9 @@ import sys
 import pytest
 import structlog
 
-from parcomp.noise import sampler
 from parcomp.service.watch import configure_logs
 from tests.custodians import ROWS
-from tests.service.served import EVERYONE, Served, people
+from tests.service.served import EVERYONE, Served, freeze_noise, people, seen_from_outside
 
 SECRET = "SELECT COUNT(*) FROM people WHERE age = 7 AND sex = 'F'"
 
@@ -61,22 +60,14 @@ def test_logs_and_metrics_carry_no_counts_noise_keys_or_literals(log, tmp_path):
     assert isinstance(answer["value"], int)
 
 
-def _freeze(monkeypatch, noise: int) -> None:
-    """The same noise whatever the number is."""
-    monkeypatch.setattr(sampler, "add_noise", lambda mechanism, numbers: [number + noise for number in numbers])
-    import parcomp.noise  # noqa: PLC0415  its exports are set when they are first asked for
-
-    monkeypatch.setattr(parcomp.noise, "add_noise", sampler.add_noise, raising=False)
-
-
 @pytest.mark.parametrize("noise", [0, 5, -120])
 def test_status_headers_and_length_do_not_depend_on_the_data(monkeypatch, tmp_path, noise):
     """Neighboring tables, and tables of very different sizes: no rows, one more, a hundred times as many."""
-    _freeze(monkeypatch, noise)
+    freeze_noise(monkeypatch, noise)
     seen = []
     for number, rows in enumerate([ROWS, ROWS[1:], [], ROWS * 100]):
         with people(tmp_path / str(number), rows=rows, quotas={"anna": "1.0", "ben": "1.0"}) as served:
-            seen.append([_outside(response) for response in _session(served)])
+            seen.append([seen_from_outside(response) for response in _session(served)])
     assert seen[0] == seen[1] == seen[2] == seen[3]
 
 
@@ -95,12 +86,6 @@ def _session(served: Served):
     yield served.ask(EVERYONE, "0.9")
     yield served.get("/v1/budget")
     yield served.get("/v1/graph", "boss")
-
-
-def _outside(response):
-    """What somebody sees who cannot read the body: all but times and random numbers."""
-    headers = {name: value for name, value in response.headers.items() if name not in ("date", "x-request-id")}
-    return response.status_code, headers, len(response.content)
 
 
 def test_answers_wait_for_a_multiple_of_the_delay(tmp_path):

@@ -64,7 +64,9 @@ function grid(labels, rows, place) {
   const top = Math.max(...values.flat().filter((one) => one !== null), 0);
   const tell = (i, j) => {
     const one = cells[i][j];
-    return one ? `${labels[0]} ${xs[i]}, ${labels[1]} ${ys[j]}: ${num(one.value)}, 95 % interval ${num(one.low)} to ${num(one.high)}` : "no such group";
+    if (!one) return "no such group";
+    const wide = one.low === null ? "" : ` ± ${num(Number(((one.high - one.low) / 2).toPrecision(3)))}, 95 % interval ${num(one.low)} to ${num(one.high)}`;
+    return `${labels[0]} ${xs[i]}, ${labels[1]} ${ys[j]}: ${num(one.value)}${wide}`;
   };
   return h("div", {}, heat({ xs, ys, xName: labels[0], yName: labels[1], cells: values, top, tell, plain: true, label: `A heat map by ${labels.join(" and ")}; the table below has the numbers` }), scale(top, ""));
 }

@@ -25,6 +25,13 @@ function roundUp(value) {
   return unit * [1, 2, 5, 10].find((one) => one * unit >= value * 0.999);
 }
 
+/** What the errors of a quote are in. Where everyone has one row, rows are people. */
+export const unitOf = (session, { statement }) => (statement.kind === "count" && !statement.items ? countedOf(session) : statement.attribute ?? "");
+const countedOf = (session) => (session.rows_per_person === 1 ? "people" : "rows");
+
+/** An expected error of two figures, with its unit. */
+export const errorText = (error, unit) => `± ${num(Number(error.toPrecision(2)))}${unit ? ` ${unit}` : ""}`;
+
 export async function render({ session, domain, parameters, signal }) {
   const { symbol, parameter, table } = session;
   const balance = await api.get("/v1/budget", {}, { signal });
@@ -138,8 +145,7 @@ export async function render({ session, domain, parameters, signal }) {
 
 function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
   const { symbol, parameter } = session;
-  // Where everyone has one row, rows are people.
-  const counted = session.rows_per_person === 1 ? "people" : "rows";
+  const counted = countedOf(session);
   const [least, most] = [balance.budget / 1000, balance.budget];
   const log = (value) => (Math.log(Math.min(Math.max(value, least), most) / least) / Math.log(most / least)) * 1000;
   const slider = h("input", { type: "range", min: 0, max: 1000, step: 1, value: log(Number(cost)), "aria-label": `Cost in ${symbol}` });
@@ -197,15 +203,13 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
     bar.replaceChildren(ruler(expected));
   }
 
-  const unitOf = (quote) => (quote.statement.kind === "count" && !quote.statement.items ? counted : quote.statement.attribute ?? "");
-
   function show(quote) {
     remaining = quote.remaining;
     const rows = Object.entries(quote.error_by_rows ?? {});
     if (quote.expected_error !== null) {
-      accuracy(quote.expected_error, unitOf(quote));
+      accuracy(quote.expected_error, unitOf(session, quote));
       const several = Object.entries(quote.expected_errors ?? {}).slice(1).map(([column, one]) => `${column} ${one === null ? "by its rows" : `± ${num(Number(one.toPrecision(2)))}`}`);
-      errorNote.textContent = several.length ? `Also ${several.join(", ")}.` : quote.best_error !== null && !quote.cached ? `At best ± ${num(Number(quote.best_error.toPrecision(2)))} with all that is left here.` : "";
+      errorNote.textContent = several.length ? `Also ${several.join(", ")}.` : quote.best_error !== null && !quote.cached ? `At best ${errorText(quote.best_error, unitOf(session, quote))}, with all that is left here.` : "";
     } else {
       error.textContent = rows.length ? `± ${num(Number(rows.at(-1)[1].toPrecision(2)))} of ${num(Number(rows.at(-1)[0]))} ${counted}` : `± depends on the ${counted}`;
       errorNote.textContent = rows.slice(0, -1).map(([count, one]) => `± ${num(Number(one.toPrecision(2)))} of ${num(Number(count))} ${counted}`).join(" · ") || `The error of an average depends on how many ${counted} there are.`;
@@ -245,7 +249,7 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
     /** While the server is asked: the error scales with the cost by a known law. */
     guess(quote, now) {
       button.textContent = `Ask for ${symbol} ${now}`;
-      if (quote?.expected_error && Number(now) > 0) accuracy(quote.expected_error * (quote.at / Number(now)) ** POWER[parameter], unitOf(quote));
+      if (quote?.expected_error && Number(now) > 0) accuracy(quote.expected_error * (quote.at / Number(now)) ** POWER[parameter], unitOf(session, quote));
     },
     none() {
       error.textContent = "–";

@@ -1,6 +1,6 @@
 // Charts as SVG: bars and points with their intervals, heat maps, a gauge and lines. Colors are classes of the style sheet.
 
-import { h, num, s } from "./dom.js";
+import { h, num, s, say } from "./dom.js";
 
 const waiting = new Map();
 
@@ -96,7 +96,9 @@ export const shade = (value, top) => (top > 0 && value >= top * (1 - 1e-9) ? 10 
 
 /** A heat map; cells[i][j] belongs to xs[i] and ys[j]. `pick` is told a rectangle of cells that was chosen. */
 export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, plain = false, label }) {
-  return drawn((width) => {
+  // What is pointed at is told below at once: a browser's own note comes late, and never by touch.
+  const told = h("p", { class: "hint told", "aria-hidden": "true" }, pick ? "Point at a cell, or draw over several." : "Point at a cell.");
+  const map = drawn((width) => {
     const longest = Math.max(...ys.map((one) => one.length));
     const left = Math.min(longest * 7 + 12, width * 0.3);
     const cell = Math.max((width - left - 2) / xs.length, 3);
@@ -114,13 +116,14 @@ export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, pla
       rect.classList.toggle("chosen", Boolean(range) && i >= range[0] && i <= range[2] && j >= range[1] && j <= range[3]);
     });
     const place = (event) => event.target.dataset?.cell?.split(",").map(Number);
+    const point = (cell) => { if (cell) told.textContent = tell(...cell); };
     for (let i = 0; i < xs.length; i += 1) {
       for (let j = 0; j < ys.length; j += 1) {
         const value = cells[i][j];
         rects.set(`${i},${j}`, s("rect", {
           x: left + i * cell, y: 18 + (ys.length - 1 - j) * row, width: Math.max(cell - 1, 1), height: row - 1, "data-cell": `${i},${j}`,
           class: value === null ? "cell none" : `cell shade-${plain ? Math.min(shade(value, top), 9) : shade(value, top)}`,
-        }, s("title", {}, tell(i, j))));
+        }));
       }
     }
     const drawing = s(
@@ -131,6 +134,7 @@ export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, pla
       xs.map((one, i) => (i % every || (every > 1 && left + i * cell + one.length * 6.6 > width) ? null : text(left + i * cell + (every > 1 ? 0 : cell / 2), 18 + ys.length * row + 16, `tick${every > 1 ? "" : " middle"}`, one))),
       text(left + (cell * xs.length) / 2, height - 6, "tick middle strong", xName),
     );
+    drawing.addEventListener("pointerover", (event) => point(place(event)));
     if (pick) {
       drawing.addEventListener("pointerdown", (event) => {
         start = place(event) ?? null;
@@ -152,6 +156,8 @@ export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, pla
         if (move) {
           at = [Math.min(Math.max(at[0] + move[0], 0), xs.length - 1), Math.min(Math.max(at[1] + move[1], 0), ys.length - 1)];
           mark(box(at, at));
+          point(at);
+          say(tell(...at));
         } else if (event.key === "Enter" || event.key === " ") pick(...box(at, at));
         else return;
         event.preventDefault();
@@ -160,6 +166,7 @@ export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, pla
     }
     return drawing;
   });
+  return h("div", {}, map, told);
 }
 
 /** The scale of a heat map: from nothing to the top, which may be a limit. */

@@ -1,7 +1,7 @@
 // Refused: which limit binds, what is left on these rows, the largest cost that fits, and where there is more.
 
 import * as api from "./api.js";
-import { roundDown } from "./ask.js";
+import { errorText, roundDown, unitOf } from "./ask.js";
 import { amount, h, notice, num, sqlText, table } from "./dom.js";
 import * as route from "./route.js";
 import { kindOf, places, questionOf, sqlOf } from "./sqltext.js";
@@ -45,7 +45,7 @@ export async function render({ session, domain, parameters, signal }) {
         ["Leaves on these rows", ([, value]) => amount(value, symbol), { number: true }],
       ], limits, { caption: "What each limit leaves" }),
       quote.remaining > 0
-        ? h("p", { class: "row actions" }, h("a", { class: "button primary", href: route.address("ask", { sql: body.sql, [parameter]: best }) }, `Ask for ${symbol} ${best} instead`), quote.best_error ? h("span", { class: "muted" }, `expected error ± ${num(Number(quote.best_error.toPrecision(2)))}`) : null)
+        ? h("p", { class: "row actions" }, h("a", { class: "button primary", href: route.address("ask", { sql: body.sql, [parameter]: best }) }, `Ask for ${symbol} ${best} instead`), quote.best_error ? h("span", { class: "muted" }, `expected error ${errorText(quote.best_error, unitOf(session, quote))}`) : null)
         : h("p", {}, "Nothing is left on these rows. Ask about others."),
       h("p", {}, h("a", { href: route.address("ask", body) }, "Back to the question"))),
     elsewhere,
