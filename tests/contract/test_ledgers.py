@@ -162,6 +162,18 @@ def test_only_charges_are_answered(ledger: Ledger) -> None:
     assert ledger.answer(first) is None
 
 
+def test_answers_of_many_charges_are_found(ledger: Ledger) -> None:
+    """More than a statement takes values of; appended in two steps of one transaction, which follow one another."""
+    with ledger.transaction() as transaction:
+        transaction.append([entry(1)] * 400)
+        transaction.append([entry(1)] * 401)
+    texts = {one.digest: f"answer {one.number}" for one in ledger.charges()}
+    assert ledger.store_answers(texts) == texts
+    assert ledger.answers(texts) == texts
+    assert ledger.answers(["0" * 64, *texts]) == texts
+    assert_whole(ledger)
+
+
 def test_an_idempotency_key_leads_to_the_charges_that_answer_it(place: Place, ledger: Ledger) -> None:
     with ledger.transaction() as transaction:
         one, two = (charge.digest for charge in transaction.append([entry(1), entry(2)]))

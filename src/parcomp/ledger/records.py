@@ -23,6 +23,9 @@ from parcomp.ledger.session import Session
 __all__ = ["Records", "Request", "Transaction", "enter_ledger", "find_ledger"]
 
 _BINDING = "dataset, version, domain, measure, budget_units, neighbours, rows_per_person, source, first_rows"
+_AT_ONCE = 500
+"""Values of one statement; databases take no more than some thousands."""
+
 _CHARGE = "time, analyst, statement, charged_where, units, upper_units, batch, number, previous, digest"
 
 
@@ -63,6 +66,15 @@ class Records(ABC):
     def _select(self, columns: str, table: str, more: str = "", *values: object) -> list[tuple[Any, ...]]:
         """Rows of the ledger in one of its tables; ``more`` goes on after WHERE, with these values."""
         return self._execute(f"SELECT {columns} FROM parcomp_{table} WHERE ledger = ? {more}", (self._ledger, *values))
+
+    def _of_digests(self, columns: str, table: str, digests: Iterable[str]) -> list[tuple[Any, ...]]:
+        """Rows of the ledger with these digests, in few statements: each takes a way to the database and back."""
+        wanted = list(digests)
+        found: list[tuple[Any, ...]] = []
+        for at in range(0, len(wanted), _AT_ONCE):
+            part = wanted[at : at + _AT_ONCE]
+            found += self._select(columns, table, f"AND digest IN ({', '.join('?' * len(part))})", *part)
+        return found
 
     def charges(self, after: int = 0) -> list[Charge]:
         """The charges with higher numbers, in order; within a transaction its own are among them."""
@@ -107,8 +119,7 @@ class Records(ABC):
 
     def answers(self, digests: Iterable[str]) -> dict[str, str]:
         """The stored answers of the charges with these digests; those without one are left out."""
-        found = {digest: self._select("answer", "answer", "AND digest = ?", digest) for digest in digests}
-        return {digest: str(rows[0][0]) for digest, rows in found.items() if rows}
+        return {str(digest): str(answer) for digest, answer in self._of_digests("digest, answer", "answer", digests)}
 
     def answer(self, digest: str) -> str | None:
         """The stored answer of a charge."""
@@ -165,27 +176,32 @@ class Transaction(Records):
     def __init__(self, session: Session, ledger: int, binding: Binding) -> None:
         super().__init__(ledger, binding)
         self._session = session
+        self._last: tuple[int, str] | None = None
+        """Number and digest of the charge that was appended last: nobody else appends while this lasts."""
         self._failed = False
         self.over = False
 
     def append(self, entries: Sequence[Entry]) -> list[Charge]:
         """Append charges to the chain, all or none."""
         with self._step():
-            number, digest = self.head()
+            number, digest = self._last or self.head()
             charges = []
             for entry in entries:
                 number += 1
                 charges.append(chain(digest, number, entry))
                 digest = charges[-1].digest
             self._insert("charge", _CHARGE, map(astuple, charges))
+            self._last = number, digest
             return charges
 
     def store_answers(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Store the answers of charges that have none, and return what is stored."""
         with self._step():
-            for digest, text in texts.items():
+            for text in texts.values():
                 check_text(text, "answer")
-                if not self._select("1", "charge", "AND digest = ?", digest):
+            charged = {str(digest) for (digest,) in self._of_digests("digest", "charge", texts)}
+            for digest in texts:
+                if digest not in charged:
                     raise LedgerError(f"there is no charge with the digest {shown(digest)} to answer")
             stored = self.answers(texts)
             position, trail = self.answered()
