@@ -30,6 +30,8 @@ DIRECTIVES = {
         "User": r"[a-z_][a-z0-9_-]*",
         "WorkingDirectory": r"/\S*",
         "ExecStart": r"/\S+( \S+)*",
+        "CacheDirectory": r"[\w-]+",
+        "Environment": r"[A-Z_]+=\S+",
         "KillSignal": "SIG(TERM|INT|QUIT)",
         "TimeoutStopSec": "[0-9]+",
         "Restart": "no|on-success|on-failure|on-abnormal|on-watchdog|on-abort|always",
@@ -118,6 +120,8 @@ def test_the_container_file_builds_what_there_is():
             assert all((ROOT / source).exists() for source in sources), rest
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {"service", "postgres"} <= set(extras)
+    # As the account that serves, which finds what is compiled in its own directory.
+    assert found.index(("USER", "parcomp")) < found.index(("RUN", "parcomp warm-up"))
     program, *words = json.loads(dict(found)["CMD"])
     assert program == "parcomp"
     check_serves(words)

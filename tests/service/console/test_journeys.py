@@ -179,6 +179,8 @@ def test_groups_are_bars_or_a_heat_map_with_a_table_and_a_file(asked: Served, pe
     ben = person(asked).sign_in("ben")
     page = ben.open("answer", sql=BY_BOTH, epsilon="0.1")
     expect(page.get_by_role("img", name=re.compile("heat map by sex and age"))).to_be_visible()
+    page.locator('[data-cell="1,3"]').hover()
+    expect(page.locator(".told")).to_have_text(re.compile(r"^sex M, age 3: \S+ ± \d+, 95 % interval \S+ to \S+$"))
     page.get_by_text("Table of 20 groups").click()
     expect(page.get_by_role("region", name="The answer as a table").get_by_role("row")).to_have_count(21)
     with page.expect_download() as download:
@@ -216,6 +218,7 @@ def test_the_map_by_keyboard(asked: Served, person):
     page = person(asked).sign_in("boss").open("map", x="sex", y="age")
     page.get_by_role("application").focus()
     page.keyboard.press("ArrowUp")
+    expect(page.locator("#said")).to_have_text("sex F, age 1: ε 0.3 spent, ε 0.7 left")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="sex F, age 1")).to_be_visible()
 

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from parcomp.cli.demo_session import write_census
 from tests.service.console.browser import LAPTOP, PHONE
+from tests.service.console.conftest import BY_BOTH
 from tests.service.console.many import charge_many
 from tests.service.served import EVERYONE, WOMEN, Served, serving
 from tests.soak import soaked
@@ -110,6 +111,27 @@ def test_no_request_leaves_the_server(served: Served, person):
     asked = {urlsplit(one) for person_ in (anna, boss) for one in person_.addresses}
     assert {one.netloc for one in asked if one.scheme not in ("data", "blob")} == {urlsplit(served.url).netloc}
     assert len({one.path for one in asked}) > 25
+
+
+def test_on_paper_it_is_light_and_whole(asked: Served, person):
+    """Also for readers whose screen is dark; what is to be pressed is left out, what was behind a chart is not."""
+    ben, boss = (person(asked, LAPTOP, "dark").sign_in(who) for who in ("ben", "boss"))
+    page = ben.open("answer", sql=BY_BOTH, epsilon="0.1")
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.get_by_role("region", name="The answer as a table").get_by_role("row")).to_have_count(21)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.shade-0')).fill") == "rgb(241, 243, 245)"
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    expect(page.get_by_text("people", exact=True)).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.get_by_role("region", name="The answer as a table")).to_be_hidden()
+    charges = boss.open("charges")
+    charges.emulate_media(media="print", color_scheme="dark")
+    expect(charges.get_by_role("button", name="Sort by Cost")).to_be_visible()
+    expect(charges.get_by_role("button", name="Download CSV")).to_be_hidden()
 
 
 def test_what_takes_long_shows_that_it_is_waited_for(shared: Served, person):

@@ -164,6 +164,9 @@ function failed(error) {
   main.replaceChildren(h("h1", {}, "That did not work"), notice("bad", error.message), h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
 }
 
+// On paper nothing can be opened: tables behind charts are printed with them.
+addEventListener("beforeprint", () => document.querySelectorAll("details.behind:not([open]):has(table)").forEach((one) => { one.open = true; one.dataset.printed = ""; }));
+addEventListener("afterprint", () => document.querySelectorAll("details[data-printed]").forEach((one) => { one.open = false; delete one.dataset.printed; }));
 addEventListener("hashchange", show);
 addEventListener("signed-out", () => {
   session = domain = null;

@@ -99,7 +99,7 @@ export function heat({ xs, ys, xName, yName, cells, top, tell, pick, chosen, pla
   // What is pointed at is told below at once: a browser's own note comes late, and never by touch.
   const told = h("p", { class: "hint told", "aria-hidden": "true" }, pick ? "Point at a cell, or draw over several." : "Point at a cell.");
   const map = drawn((width) => {
-    const longest = Math.max(...ys.map((one) => one.length));
+    const longest = Math.max(yName.length, ...ys.map((one) => one.length));
     const left = Math.min(longest * 7 + 12, width * 0.3);
     const cell = Math.max((width - left - 2) / xs.length, 3);
     const row = Math.min(Math.max(cell * 0.6, 20), ys.length > 30 ? 14 : 34);
