@@ -40,7 +40,7 @@ export async function render({ session, domain, parameters, signal }) {
 
   if (valid) pick(...valid).catch(() => {});
   else detail.replaceChildren(h("section", { class: "card" }, h("h2", {}, "A region"), h("p", { class: "muted" }, "Choose a cell, or draw over several: here stands what is left there and which charges cover it. By keyboard: arrows, then Enter.")));
-  const tell = (i, j) => `${x} ${xs[i]}, ${y} ${ys[j]}: ${symbol} ${num(found.cells[i][j])} spent, ${symbol} ${num(Math.max(limit - found.cells[i][j], 0))} left`;
+  const tell = (i, j) => `${x} ${xs[i]}, ${y} ${ys[j]}: ${amount(found.cells[i][j], symbol)} spent, ${amount(Math.max(limit - found.cells[i][j], 0), symbol)} left`;
   return [
     h("h1", {}, "Map"),
     h("div", { class: "row" }, field("Across", across), field("Up", down), thirds.length ? field("Apart", apart) : null, most > 0 ? field("Shades up to", upTo) : null),
@@ -60,7 +60,7 @@ function multiples({ z, maps }, domain, { symbol }, top) {
   return h("section", { class: "card", "aria-labelledby": "apart" }, h("h2", { id: "apart" }, `For each ${z}`), h("div", { class: "cards" }, maps.map((one) => {
     const [xs, ys] = [[one.x, one.x_labels], [one.y, one.y_labels]].map(([name, labels]) => labels.map((label) => said(domain.attributes[name], label)));
     const value = one.value === null ? "no value" : String(one.value);
-    const tell = (i, j) => `${z} ${value}, ${one.x} ${xs[i]}, ${one.y} ${ys[j]}: ${symbol} ${num(one.cells[i][j])} spent`;
+    const tell = (i, j) => `${z} ${value}, ${one.x} ${xs[i]}, ${one.y} ${ys[j]}: ${amount(one.cells[i][j], symbol)} spent`;
     return h("div", {}, h("h3", {}, `${z} = ${value}, at most ${amount(Math.max(...one.cells.flat()), symbol)}`), heat({ xs, ys, xName: one.x, yName: one.y, cells: one.cells, top, plain: top < one.limit, tell, label: `Budget map of ${one.x} and ${one.y} where ${z} is ${value}` }));
   })));
 }
