@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from parcomp.custodian import Custodian
 from tests.service.served import EVERYONE, MEN, WOMEN, Served
 
 PROBLEM = "application/problem+json"
@@ -37,6 +38,33 @@ def test_quote_ask_and_ask_again(served: Served):
     assert (again["charge"], again["value"], again["cost"], again["cached"]) == (1, first["value"], 0, True)
     adds = served.call("POST", "/v1/quotes", json={"sql": MEN, "epsilon": "0.1"}).json()
     assert adds["adds"] == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        WOMEN,
+        "SELECT sex, COUNT(*) FROM people GROUP BY sex",
+        "SELECT COUNT(*), AVG(age) AS mean FROM people WHERE age > 2",
+        "SELECT COUNT(*) FROM people WHERE sex = 'F' AND sex = 'M'",
+    ],
+)
+def test_what_is_told_is_what_the_command_line_prints(served: Served, sql):
+    """Quotes, answers and the budget; an answer that is asked for again is free."""
+    body = {"sql": sql, "epsilon": "0.1"}
+    with Custodian.open(served.path) as custodian:
+        quoted = custodian.quote(sql, epsilon="0.1", analyst="anna").as_json()
+        assert served.call("POST", "/v1/quotes", json=body).json() == as_sent(quoted)
+        bought = served.ask(sql).json()
+        again = custodian.ask(sql, epsilon="0.1", analyst="anna").as_json()
+        assert served.ask(sql).json() == as_sent(again) == bought | {"cost": 0, "cached": again["cached"]}
+        assert served.get("/v1/budget", "boss").json() == as_sent(custodian.balance().as_json())
+        assert served.get("/v1/budget").json() == as_sent(custodian.balance("anna").as_json())
+        assert served.get("/v1/domain").json() == as_sent(custodian.settings.domain.describe())
+
+
+def as_sent(document):
+    return json.loads(json.dumps(document))
 
 
 def test_groups_and_batches(served: Served):
