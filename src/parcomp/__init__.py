@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parcomp.costs import Cost
     from parcomp.custodian import Custodian
     from parcomp.errors import ParcompError
+    from parcomp.estimation import estimate
     from parcomp.graph import chromatic_number, clique_number
     from parcomp.model import Binned, Categorical, Dated, Domain, Integer, Query, Stepped, Workload, between
     from parcomp.overlap import max_overlap
@@ -49,6 +50,7 @@ __all__ = [
     "chromatic_number",
     "clique_number",
     "errors",
+    "estimate",
     "max_overlap",
     "plan",
     "privacy_loss",
@@ -62,6 +64,7 @@ _, _export, __dir__ = lazy_exports(
         "costs": "Cost",
         "custodian": "Custodian",
         "errors": "ParcompError",
+        "estimation": "estimate",
         "graph": "chromatic_number clique_number",
         "model": "Binned Categorical Dated Domain Integer Query Stepped Workload between",
         "overlap": "max_overlap",

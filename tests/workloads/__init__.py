@@ -1,5 +1,6 @@
 """Workloads for tests: the one place where they are built, and judges that share no code with what they judge."""
 
+from tests.workloads.cells import cell_matrix
 from tests.workloads.compiled import (
     compile_values,
     full_census,
@@ -21,6 +22,7 @@ __all__ = [
     "Row",
     "SetQueries",
     "Wide",
+    "cell_matrix",
     "check_invariants",
     "compile_values",
     "full_census",

@@ -17,6 +17,7 @@ from parcomp.cli.ask import ask, batch, quote
 from parcomp.cli.budget import budget
 from parcomp.cli.demo import demo
 from parcomp.cli.domain import domain
+from parcomp.cli.estimate import estimate
 from parcomp.cli.experiment import experiment
 from parcomp.cli.interrupts import Interrupts, heeding_interrupts, what_was_charged
 from parcomp.cli.keys import keys
@@ -54,7 +55,7 @@ quote, ask, batch, budget, shell = (
         (shell, shell_server),
     )
 )
-for command in (overlap, verify, loss, plan, check, init, load, quote, ask, batch, shell, budget):
+for command in (overlap, verify, loss, plan, estimate, check, init, load, quote, ask, batch, shell, budget):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(domain, name="domain")

@@ -20,6 +20,7 @@ __all__ = [
     "plain_table",
     "round_progress",
     "row_progress",
+    "step_progress",
     "waiting",
 ]
 
@@ -70,6 +71,13 @@ def round_progress(title: str, time_limit: float) -> Iterator[Callable[[int, flo
     """Yield a callback that takes the number of each round of planning and what its heaviest row takes."""
     with _progress(title, time_limit, "reducing the workload") as show:
         yield lambda rounds, heaviest: show(f"round {rounds}: the heaviest row takes {heaviest:.2%} of the budget")
+
+
+@contextmanager
+def step_progress(title: str, time_limit: float) -> Iterator[Callable[[str], None]]:
+    """Yield a callback that takes in a few words how far something has come."""
+    with _progress(title, time_limit, "reading") as show:
+        yield show
 
 
 @contextmanager

@@ -7,11 +7,13 @@ from parcomp.overlap.masks import MaskBlocks, keep_queries, keep_values
 from parcomp.overlap.maximum import Progress, max_overlap
 from parcomp.overlap.reduce import Leaf, Rule, reduce
 from parcomp.overlap.rows import accepting_queries
+from parcomp.overlap.sparse import JointRows, satisfied
 from parcomp.overlap.units import Units, WorkloadOverlap
 
 __all__ = [
     "Bracket",
     "Engine",
+    "JointRows",
     "Leaf",
     "LiveOverlap",
     "LiveQuote",
@@ -27,5 +29,6 @@ __all__ = [
     "keep_values",
     "max_overlap",
     "reduce",
+    "satisfied",
     "solve_within",
 ]

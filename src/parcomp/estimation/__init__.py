@@ -1,0 +1,17 @@
+"""Estimates: what noisy answers say together about the true ones, for no further cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parcomp.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from parcomp.estimation.answers_file import *
+    from parcomp.estimation.estimator import *
+
+_PLACES = {
+    "answers_file": "read_answers read_facts",
+    "estimator": "Estimate PerAnswer Progress estimate",
+}
+__all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -1,0 +1,309 @@
+"""Estimates: the possible answers nearest to noisy ones, with intervals.
+
+Noisy answers contradict each other: counts below 0, parts that exceed their whole.  The true answers are those of some
+table, so the nearest answers that some table could have are no further from the truth, in root mean square over the
+workload, whatever the noise was (``docs/proofs/projection.md``).  They follow from what was released already, so they
+cost nothing.
+
+*Intervals.*  The raw interval of an answer holds the true count with the stated probability at least.  That of an
+estimate is narrower, and rests on the bootstrap: noise is drawn again about the estimates, each draw is projected, and
+the root mean square of how far that leads is taken for the standard error.  It is measured, not guaranteed
+(``docs/error.md``).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
+
+from parcomp.errors import ArgumentError, WorkloadError, shown
+from parcomp.estimation.noises import Noise, deviations, drawn, half_widths_up, noise_of, scales_by_cost
+from parcomp.estimation.pool import Pool
+from parcomp.estimation.projection import Projection, Target, project, redraw
+from parcomp.estimation.rows import Floats, RowSource, compiled_rows
+from parcomp.estimation.sparse_rows import SparseRows
+from parcomp.model import Query, QueryId, Workload
+from parcomp.model.compile import compilable, compile_workload
+from parcomp.tabular import Columns, Tabular
+
+__all__ = ["Estimate", "PerAnswer", "Progress", "estimate"]
+
+PerAnswer: TypeAlias = float | Sequence[float] | Mapping[QueryId, float] | Floats
+"""One number for all queries, one for each in order, or one for each by id."""
+Progress: TypeAlias = Callable[[str], None]
+"""Told in a few words how far an estimate has come."""
+
+_DRAWS: Final = 30
+"""How often noise is drawn again: a standard error is then off by an eighth or so."""
+
+_LEAST_DRAWS: Final = 10
+"""So many draws are made although the time is up."""
+
+_PROJECTION_SHARE: Final = 0.7
+"""The part of the time that the projection may take; the rest is for intervals."""
+
+_MISSED: Final = 1e-3
+"""By how much facts may be missed, as a part of the noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate(Tabular):
+    """What noisy answers say together.
+
+    ``values[i]`` is the estimate of query ``i`` and ``intervals[i]`` its ends; ``raw`` and ``raw_intervals`` are the
+    answer as it was and the interval that holds the true count with probability ``confidence`` at least.  ``methods``
+    say where a value comes from:
+
+    - *projection*: the nearest possible answers; proven: the root mean square error is not above that of ``raw``.
+    - *searched projection*: the nearest over all rows that were found; that no other row matters is not proven.
+    - *partial projection*: as near as was proven when the time was up, at least each answer below 0 taken for 0.  The
+      root mean square error is not above that of ``raw``; intervals are as wide as the raw ones.
+    - *fact*: it was given as exact.
+    - *contradiction*: no row satisfies the query, so its count is 0.
+
+    The exact projection moves the answers by at least ``lower`` and at most ``upper``, in Euclidean distance.
+    """
+
+    workload: Workload
+    noise: Noise
+    confidence: float
+    values: Floats
+    intervals: Floats
+    raw: Floats
+    raw_intervals: Floats
+    methods: tuple[str, ...]
+    lower: float
+    upper: float
+    rounds: int
+    rows: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        counts = {name: self.methods.count(name) for name in dict.fromkeys(self.methods)}
+        listed = ", ".join(f"{count:,} by {name}" for name, count in counts.items())
+        return f"<Estimate of {len(self.values):,} queries: {listed or 'none'}; moved by {self.upper:,.4g}>"
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is proven that the workload's root mean square error is not above that of the raw answers."""
+        return "searched projection" not in self.methods
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """What ``parcomp estimate --json`` prints, an object for each query."""
+        columns = self._columns().values
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _columns(self) -> Columns:
+        values = {
+            "id": list(self.workload.ids),
+            "value": self.values.tolist(),
+            "raw": self.raw.tolist(),
+            "low": self.intervals[:, 0].tolist(),
+            "high": self.intervals[:, 1].tolist(),
+            "method": list(self.methods),
+            "raw_low": self.raw_intervals[:, 0].tolist(),
+            "raw_high": self.raw_intervals[:, 1].tolist(),
+        }
+        about = {"confidence": self.confidence, "noise": self.noise, "lower": self.lower, "upper": self.upper}
+        return Columns(values, frozenset(values) - {"id", "method"}, about)
+
+
+def estimate(
+    workload: Workload,
+    answers: PerAnswer,
+    scales: PerAnswer | None = None,
+    *,
+    noise: str | None = None,
+    interval: float = 0.95,
+    facts: Mapping[Query, float] | None = None,
+    outside: bool = False,
+    time_limit: float = 60.0,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Estimate true counts from noisy answers: the nearest answers that some table could have.
+
+    ``scales`` are those of the noise: σ where ``noise`` is ``"gaussian"``, b where it is ``"laplace"``, and 0 for an
+    answer that is exact.  Without them they follow from what the queries cost; without ``noise`` it is Laplace where
+    queries cost ε, and Gaussian otherwise.  ``facts`` are public counts of other queries, such as the number of rows.
+    With ``outside`` the table may have values that the domain does not declare.  Equal arguments give equal estimates,
+    if the time suffices.
+
+    >>> import parcomp as pc
+    >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
+    >>> workload = pc.Workload(domain, [domain.query(), domain.query(sex="F"), domain.query(sex="M")])
+    >>> found = estimate(workload, answers=[100, 70, 45], scales=10)
+    >>> found.values.round(2)
+    array([105.,  65.,  40.])
+    >>> estimate(workload, [100, 70, 45], 10, facts={domain.query(): 100}).values.round(2)
+    array([100. ,  62.5,  37.5])
+    """
+    began = time.monotonic()
+    if not (isinstance(interval, (int, float)) and 0 < interval < 1):
+        raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
+    if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
+        raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
+    kind = noise_of(workload, noise)
+    raw = _per_query(workload, answers, "an answer")
+    wide = scales_by_cost(workload) if scales is None else _per_query(workload, scales, "a scale")
+    if (wide < 0).any():
+        raise ArgumentError(f"a scale must not be below 0, as {float(wide.min()):g} is")
+    tell = progress if progress is not None else lambda _: None
+    problem = _Problem(workload, raw, deviations(kind, wide), {} if facts is None else facts, outside)
+    with threadpool_limits(1, "blas"):
+        deadline = began + time_limit
+        projection = problem.project(began + _PROJECTION_SHARE * time_limit, tell)
+        method = _method(projection)
+        noisy = problem.noisy
+        raw_half = half_widths_up(kind, wide, interval)
+        half = np.zeros(len(workload))
+        half[noisy] = raw_half[noisy]
+        if len(noisy) and method != "partial projection":
+            errors = problem.errors(projection, kind, wide[noisy], deadline, seed, tell)
+            half[noisy] = float(ndtri((1 + interval) / 2)) * errors
+    values = np.where(wide == 0, raw, 0.0)
+    values[noisy] = (projection.possible if method == "searched projection" else projection.values)[: len(noisy)]
+    methods = np.full(len(workload), "contradiction", object)
+    methods[wide == 0] = "fact"
+    methods[noisy] = method
+    return Estimate(
+        workload=workload,
+        noise=kind,
+        confidence=float(interval),
+        values=values,
+        intervals=np.column_stack((np.maximum(values - half, np.minimum(values, 0.0)), values + half)),
+        raw=raw,
+        raw_intervals=np.column_stack((raw - raw_half, raw + raw_half)),
+        methods=tuple(methods.tolist()),
+        lower=projection.lower,
+        upper=projection.upper,
+        rounds=projection.rounds,
+        rows=len(problem.pool),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _method(projection: Projection) -> str:
+    if projection.proven:
+        return "projection"
+    return "searched projection" if projection.plausible else "partial projection"
+
+
+class _Problem:
+    """Noisy answers and facts as columns: those at ``noisy`` places of the workload first, then what is exact.
+
+    Contradictions have no column: their count is 0.
+    """
+
+    def __init__(
+        self, workload: Workload, raw: Floats, deviation: Floats, facts: Mapping[Query, float], outside: bool
+    ) -> None:
+        empty = workload.contradictory()
+        _check_facts(facts)
+        if ((deviation == 0) & (raw < 0)).any() or ((deviation == 0) & empty & (raw != 0)).any():
+            raise WorkloadError("an answer of scale 0 is exact, and no table has a count below 0 or of no rows above 0")
+        self.noisy = np.flatnonzero((deviation > 0) & ~empty)
+        exact = np.flatnonzero((deviation == 0) & ~empty)
+        more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
+        self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
+        counts = np.array([count for _, count in more])
+        is_fact = np.arange(len(self._columns)) >= len(self.noisy)
+        every = np.concatenate((raw[self.noisy], raw[exact], counts))
+        size = float(np.sqrt(np.mean(deviation[self.noisy] ** 2))) if len(self.noisy) else 0.0
+        # Floats tell answers of a size apart by so much at best.
+        self._target = Target(every, is_fact, max(size, 1e-9 * float(np.abs(every).max(initial=0.0)), 1e-300))
+        self._outside = outside
+        self._source: RowSource | None = None
+        self.pool = Pool(len(every))
+
+    def project(self, deadline: float, tell: Progress) -> Projection:
+        """The nearest possible answers."""
+        if not len(self.noisy):
+            return Projection(np.zeros(0), np.zeros(0), 0.0, 0.0, 0.0, 0.0, ended=True, rounds=0)
+        tell("reducing the workload")
+        self._source = _row_source(self._columns, self._outside)
+
+        def said(rounds: int, gain: float) -> None:
+            tell(f"round {rounds}: the best row is {gain / self._target.noise:.2g} of the noise")
+
+        found = project(self._source, self._target, self.pool, deadline, said)
+        if found.missed > _MISSED * max(self._target.noise, 1.0) and time.monotonic() < deadline:
+            raise WorkloadError(
+                f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
+                "do the facts contradict each other?"
+            )
+        return found
+
+    def errors(
+        self, found: Projection, kind: Noise, scales: Floats, deadline: float, seed: int, tell: Progress
+    ) -> Floats:
+        """The root mean square error of each estimate, by the bootstrap."""
+        assert self._source is not None
+        draw = np.random.default_rng(seed)
+        total = np.zeros(len(self.noisy))
+        draws = 0
+        while draws < _DRAWS and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
+            answers = self._target.answers.copy()
+            answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + drawn(kind, scales, draw)
+            again = redraw(self._source, self._target, self.pool, answers)
+            total += (again - found.possible)[: len(self.noisy)] ** 2
+            draws += 1
+            tell(f"intervals: {draws} of {_DRAWS} draws")
+        return np.sqrt(total / draws)
+
+
+def _row_source(columns: Workload, outside: bool) -> RowSource:
+    if compilable(columns):
+        weightless = columns.with_costs(np.ones(len(columns), np.int64), "weight")
+        return compiled_rows(compile_workload(weightless).compiled, outside)
+    if outside:
+        raise ArgumentError("values outside the domain are not provided for on a domain of this size")
+    return SparseRows(columns, np.arange(len(columns)))
+
+
+def _joined(workload: Workload, queries: Sequence[Query]) -> Workload:
+    """A workload with more queries at its end."""
+    if not queries:
+        return workload
+    return Workload(workload.domain, [*workload, *queries])
+
+
+def _check_facts(facts: Mapping[Query, float]) -> None:
+    for query, count in facts.items():
+        number = isinstance(count, (int, float, np.integer, np.floating)) and not isinstance(count, bool)
+        if not isinstance(query, Query) or not number or not 0 <= count < math.inf:
+            raise ArgumentError(f"a fact is the count of a query, at least 0, not {shown(count)} of {shown(query)}")
+        if query.is_contradiction and count:
+            raise WorkloadError("no row satisfies a contradiction, so its count cannot be a fact above 0")
+
+
+def _per_query(workload: Workload, given: PerAnswer, what: str) -> npt.NDArray[np.float64]:
+    """One number for each query, in order."""
+    if isinstance(given, Mapping):
+        known = set(workload.ids)
+        unknown = [query_id for query_id in given if query_id not in known]
+        if unknown:
+            raise WorkloadError(f"{what} is given for {shown(unknown[0])}, which is the id of no query")
+        missing = [query_id for query_id in workload.ids if query_id not in given]
+        if missing:
+            raise WorkloadError(f"{what} is missing for {shown(missing[0])}, the id of a query")
+        entries: list[Any] = [given[query_id] for query_id in workload.ids]
+    elif isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+        entries = list(given)
+        if len(entries) != len(workload):
+            raise WorkloadError(f"{what} is given for {len(entries):,} queries, but there are {len(workload):,}")
+    else:
+        entries = [given] * len(workload)
+    for entry in entries:
+        number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
+        if not number or not math.isfinite(entry):
+            raise ArgumentError(f"{what} must be a finite number, not {shown(entry)}")
+    return np.array(entries, np.float64)

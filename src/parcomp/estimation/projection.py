@@ -1,0 +1,213 @@
+"""The possible answers that are nearest to noisy ones, by column generation, and a proof of how near they are.
+
+Answers are *possible* if some table has them: A·x for counts x ≥ 0 of the possible rows, with the stated facts met.
+The nearest possible ones are found over a pool of rows.  Each answered query then has a slope g_q, its estimate less
+its answer, and each fact a multiplier λ; a row that is not in the pool would bring the answers nearer if g and λ add up
+to less than 0 on what it satisfies.  Such rows join the pool until there are none (Dantzig and Wolfe 1960).
+
+*Proof* (``docs/proofs/projection.md``).  Let no row have a sum below −η.  Then with g' = g + η and λ' = λ + η no row
+that satisfies anything has a sum below 0, so every possible z has g'·z + λ'·f ≥ 0: a half-space that holds all possible
+answers, the true ones among them.  The nearest point of it is no further from the truth than the noisy answers are,
+whatever the truth is, and it is within √(upper² − lower²) of the exact projection, where ``lower`` is how far away the
+half-space is, and ``upper`` how far the answers of the pool are.  Nothing of this rests on how the pool was found.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.estimation.pool import Pool
+from parcomp.estimation.rows import Floats, RowSource
+
+__all__ = ["Projection", "Target", "project", "redraw"]
+
+_SETTLED = 1e-6
+"""Rows that gain less than this part of the noise are not looked for."""
+
+_ROUGH, _FINE = 0.2, 0.01
+"""Down to which slope descent goes, and the interior method while rows join, as a part of what the best row gained."""
+
+_FAR = 2.0
+"""The exact projection moves answers no further than noise did, which is hardly ever this many times its size."""
+
+_GAP, _LOOSE_GAP = 1e-8, 1e-4
+"""How much of the squared distance the interior method leaves open, at the end and while rows join."""
+
+_ROUNDS = 10
+"""Rounds of descent between two pricings."""
+
+_STIFF = (10.0, 1e4)
+"""How much a fact weighs beside an answer, in descent and in the interior method; multipliers make it exact."""
+
+_STALLS = 5
+"""How often the answers of a pool are worked out again where no row is missing but one should count for more."""
+
+_LOST, _STILL = 1e-3, 1e-2
+"""What a proof may leave open for the projection to count as exact: this part of the squared distance, or, root mean
+square, this part of the noise."""
+
+_DRAW_ROUNDS, _DRAW_TOLERANCE, _DRAW_GAIN = 2, 0.1, 0.5
+"""For a projection that is repeated with other noise: rounds of pricing, and, as parts of the noise, the slope that is
+left and the gain of a row that is worth having.  Errors are then some 0.5 % too small on census samples."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """What is projected: ``answers`` by column, of which those that are ``facts`` hold exactly.
+
+    ``noise`` is the size of the noise, root mean square over the others.
+    """
+
+    answers: Floats
+    facts: npt.NDArray[np.bool_]
+    noise: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """Nearest answers: ``possible`` are those of a table of the pool's rows, ``values`` those that are proven.
+
+    The exact projection is at least ``lower`` and at most ``upper`` away from the answers.  ``missed`` is by how much
+    the answers of the pool miss a fact at most, and ``still`` a distance that is next to none.  ``ended`` tells whether
+    pricing found nothing more before the time was up.
+    """
+
+    possible: Floats
+    values: Floats
+    lower: float
+    upper: float
+    missed: float
+    still: float
+    ended: bool
+    rounds: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether the proof leaves next to nothing open, so that ``values`` are the projection."""
+        return self.upper**2 - self.lower**2 <= max(_LOST * self.upper**2, self.still**2)
+
+    @property
+    def plausible(self) -> bool:
+        """Whether all rows were found that matter, by all appearances: noise strays as far as the answers moved."""
+        return self.ended and self.upper <= _FAR / _STILL * self.still
+
+
+def project(
+    source: RowSource, target: Target, pool: Pool, deadline: float, tell: Callable[[int, float], None]
+) -> Projection:
+    """Project answers; ``pool`` may hold rows already.  ``tell`` hears of each round and of the best row's gain."""
+    state = _State(target, pool)
+    settled = _SETTLED * target.noise
+    rounds, stalled, rough, tight = 0, 0, True, False
+    while True:
+        rounds += 1
+        gains = state.gains()
+        priced = source.price(gains)
+        best = float(priced.gains.max(initial=0.0))
+        joined = pool.join(priced.flags[priced.gains > settled])
+        tell(rounds, best)
+        if late := time.monotonic() >= deadline:
+            break
+        if rough and joined and best > target.noise:
+            state.descend(_ROUGH * best)
+        elif rough or joined:
+            # Few rows are missing: the exact answers of the pool tell which.
+            rough, tight = False, False
+            state.settle(max(settled, _FINE * best), _LOOSE_GAP)
+        elif not tight or ((best > settled or not state.met(settled)) and stalled < _STALLS):
+            stalled += tight
+            tight = True
+            state.settle(settled)
+        elif source.exact:
+            break
+        else:
+            priced = source.prove(gains, deadline, settled)
+            if not pool.join(priced.flags[priced.gains > settled]):
+                break
+            state.settle(settled)
+    return _certified(target, state, gains, max(0.0, priced.bound), rounds, not late)
+
+
+def redraw(source: RowSource, target: Target, pool: Pool, answers: Floats) -> Floats:
+    """What the projection of other answers is, roughly: near enough for how far projections are spread."""
+    own = pool.copy()
+    state = _State(replace(target, answers=answers), own)
+    for _ in range(_DRAW_ROUNDS):
+        state.descend(_DRAW_TOLERANCE * target.noise)
+        priced = source.price(state.gains())
+        if not own.join(priced.flags[priced.gains > _DRAW_GAIN * target.noise]):
+            break
+    state.descend(_DRAW_TOLERANCE * target.noise)
+    return own.answers()
+
+
+class _State:
+    """Where a projection stands: the pool's counts, and the multipliers of facts (Hestenes 1969, Powell 1969)."""
+
+    def __init__(self, target: Target, pool: Pool) -> None:
+        self._target, self._pool = target, pool
+        self._multipliers = np.zeros(int(target.facts.sum()))
+        self._weight = np.ones(pool.columns)
+
+    def gains(self) -> Floats:
+        """How much an added row gains by each column that it is counted in."""
+        gains = self._target.answers - self._pool.answers()
+        gains[self._target.facts] = -self._multipliers
+        return gains
+
+    def descend(self, tolerance: float) -> None:
+        """Some rounds of descent."""
+        self._pool.descend(self._shifted(_STIFF[0]), self._weight, tolerance, _ROUNDS)
+        self._update(_STIFF[0])
+
+    def settle(self, tolerance: float, gap: float = _GAP) -> None:
+        """As near as floats come."""
+        for _ in range(4 if len(self._multipliers) else 1):
+            target = self._shifted(_STIFF[1])
+            if not self._pool.interior(target, self._weight, self._target.noise, 0.1 * tolerance, gap):
+                self._pool.descend(target, self._weight, tolerance, 100 * _ROUNDS)
+            self._update(_STIFF[1])
+
+    def met(self, tolerance: float) -> bool:
+        """Whether the facts are."""
+        return self.missed() <= 10 * tolerance
+
+    def missed(self) -> float:
+        """By how much a fact is missed at most."""
+        facts = self._target.facts
+        return float(np.abs(self._pool.answers() - self._target.answers)[facts].max(initial=0.0))
+
+    def _shifted(self, stiff: float) -> Floats:
+        self._weight = np.where(self._target.facts, stiff, 1.0)
+        target = self._target.answers.copy()
+        target[self._target.facts] -= self._multipliers / stiff
+        return target
+
+    def _update(self, stiff: float) -> None:
+        facts = self._target.facts
+        self._multipliers = self._multipliers + stiff * (self._pool.answers() - self._target.answers)[facts]
+
+
+def _certified(target: Target, state: _State, gains: Floats, bound: float, rounds: int, ended: bool) -> Projection:
+    """The nearest point of the half-space that is proven, where no row gains more than ``bound``."""
+    noisy = ~target.facts
+    possible = target.answers - np.where(noisy, gains, 0.0)
+    upper = float(np.linalg.norm(gains[noisy]))
+    values, lower = target.answers.copy(), 0.0
+    if math.isfinite(bound):
+        normal = bound - gains
+        short = -float(normal @ target.answers)
+        length = float(np.linalg.norm(normal[noisy]))
+        if short > 0 and length > 0:
+            lower = min(short / length, upper)
+            values[noisy] += short / length**2 * normal[noisy]
+    # No count is below 0, so cutting there brings each nearer to the truth.
+    values[noisy] = np.maximum(values[noisy], 0.0)
+    still = _STILL * target.noise * math.sqrt(max(1, int(noisy.sum())))
+    return Projection(possible, values, lower, upper, state.missed(), still, ended, rounds)
