@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import counting, custodian, encoding, graph, growth, live, overlap, planning, service
+from benchmarks import counting, custodian, encoding, error, graph, growth, live, overlap, planning, service
 from benchmarks.harness import BENCHMARKS, Benchmark, Goal, Row, Settings, machine_facts, render, report, save
 
 __all__ = ["main"]
@@ -57,7 +57,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _print_list() -> None:
-    for module in (graph, overlap, live, growth, planning, custodian, counting, encoding, service):
+    for module in (graph, overlap, live, growth, planning, error, custodian, counting, encoding, service):
         topic = module.__name__.rpartition(".")[2]
         print(topic)
         for entry in BENCHMARKS.values():

@@ -88,6 +88,6 @@ def test_every_benchmark_has_a_name_and_a_summary() -> None:
     """The command line lists benchmarks of each topic, each under one name that is no topic."""
     import benchmarks.__main__  # noqa: F401, PLC0415  (enters all benchmarks)
 
-    topics = {"counting", "custodian", "encoding", "graph", "growth", "live", "overlap", "planning", "service"}
+    topics = {"counting", "custodian", "encoding", "error", "graph", "growth", "live", "overlap", "planning", "service"}
     assert {entry.topic for entry in BENCHMARKS.values()} == topics
     assert all(entry.summary.endswith(".") and entry.name not in topics for entry in BENCHMARKS.values())

@@ -20,12 +20,12 @@ CHUNKS, CASES = 40, 50
 @pytest.fixture
 def few_draws(monkeypatch):
     """Intervals are not looked at here."""
-    monkeypatch.setattr(estimator, "_DRAWS", 1)
+    monkeypatch.setattr(estimator, "_DRAWS", (1, 1))
     monkeypatch.setattr(estimator, "_LEAST_DRAWS", 1)
 
 
 def nearest(cells, answers, facts=None):
-    """The projection onto what tables can answer, by a solver that knows every cell; facts weigh a million times more."""
+    """The projection onto what tables can answer, by a solver that knows every cell; facts weigh much more."""
     weight = np.ones(len(answers)) if facts is None else np.where(facts, 1e4, 1.0)
     counts, _ = nnls(weight[:, None] * cells, weight * answers, maxiter=100 * cells.shape[1] + 1_000)
     return cells @ counts

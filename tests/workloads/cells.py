@@ -12,15 +12,14 @@ __all__ = ["cell_matrix"]
 
 
 def cell_matrix(judged: Judged, *, outside: bool = False) -> np.ndarray:
-    """``[q, c]``: whether query q counts cell c; with ``outside``, each attribute has one value more, which none accepts."""
+    """``[q, c]``: whether query q counts cell c; with ``outside``, attributes have a value more, which none accepts."""
     lines = []
     for accepted in judged.accepted:
-        flags = [
-            np.array(
-                [name not in accepted or value in accepted[name] for value in values] + [name not in accepted] * outside
-            )
-            for name, values in judged.values.items()
-        ]
+        flags = []
+        for name, values in judged.values.items():
+            # A predicate that accepts every declared value is no constraint.
+            free = name not in accepted or accepted[name] >= set(values)
+            flags.append(np.array([free or value in accepted[name] for value in values] + [free] * outside))
         lines.append(reduce(np.multiply.outer, flags).ravel())
     cells = int(np.prod([len(values) + outside for values in judged.values.values()]))
     return np.array(lines, np.float64).reshape(len(lines), cells)

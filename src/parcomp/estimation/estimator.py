@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, WorkloadError, shown
@@ -41,8 +41,14 @@ PerAnswer: TypeAlias = float | Sequence[float] | Mapping[QueryId, float] | Float
 Progress: TypeAlias = Callable[[str], None]
 """Told in a few words how far an estimate has come."""
 
-_DRAWS: Final = 30
-"""How often noise is drawn again: a standard error is then off by an eighth or so."""
+_CONFIDENCE: Final = 0.95
+"""Of raw intervals, where no others are asked for."""
+
+_DRAWS: Final = (30, 300)
+"""How often noise is drawn again, at least and at most: a standard error is then off by an eighth or less."""
+
+_DRAWN: Final = 12_000
+"""How many answers are drawn in all, between these ends."""
 
 _LEAST_DRAWS: Final = 10
 """So many draws are made although the time is up."""
@@ -122,7 +128,7 @@ def estimate(
     scales: PerAnswer | None = None,
     *,
     noise: str | None = None,
-    interval: float = 0.95,
+    interval: float | None = 0.95,
     facts: Mapping[Query, float] | None = None,
     outside: bool = False,
     time_limit: float = 60.0,
@@ -134,8 +140,9 @@ def estimate(
     ``scales`` are those of the noise: σ where ``noise`` is ``"gaussian"``, b where it is ``"laplace"``, and 0 for an
     answer that is exact.  Without them they follow from what the queries cost; without ``noise`` it is Laplace where
     queries cost ε, and Gaussian otherwise.  ``facts`` are public counts of other queries, such as the number of rows.
-    With ``outside`` the table may have values that the domain does not declare.  Equal arguments give equal estimates,
-    if the time suffices.
+    With ``outside`` the table may have values that the domain does not declare.  ``interval`` is how often intervals
+    shall hold the true count; with None they are as wide as the raw ones, which takes less time.  Equal arguments give
+    equal estimates, if the time suffices.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
@@ -147,7 +154,8 @@ def estimate(
     array([100. ,  62.5,  37.5])
     """
     began = time.monotonic()
-    if not (isinstance(interval, (int, float)) and 0 < interval < 1):
+    confidence = _CONFIDENCE if interval is None else interval
+    if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
         raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
     if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
         raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
@@ -163,12 +171,13 @@ def estimate(
         projection = problem.project(began + _PROJECTION_SHARE * time_limit, tell)
         method = _method(projection)
         noisy = problem.noisy
-        raw_half = half_widths_up(kind, wide, interval)
+        raw_half = half_widths_up(kind, wide, confidence)
         half = np.zeros(len(workload))
         half[noisy] = raw_half[noisy]
-        if len(noisy) and method != "partial projection":
-            errors = problem.errors(projection, kind, wide[noisy], deadline, seed, tell)
-            half[noisy] = float(ndtri((1 + interval) / 2)) * errors
+        if len(noisy) and interval is not None and method != "partial projection":
+            errors, draws = problem.errors(projection, kind, wide[noisy], deadline, seed, tell)
+            # Student's quantile: a standard error from so many draws is itself uncertain.
+            half[noisy] = float(stdtrit(draws, (1 + confidence) / 2)) * errors
     values = np.where(wide == 0, raw, 0.0)
     values[noisy] = (projection.possible if method == "searched projection" else projection.values)[: len(noisy)]
     methods = np.full(len(workload), "contradiction", object)
@@ -177,7 +186,7 @@ def estimate(
     return Estimate(
         workload=workload,
         noise=kind,
-        confidence=float(interval),
+        confidence=float(confidence),
         values=values,
         intervals=np.column_stack((np.maximum(values - half, np.minimum(values, 0.0)), values + half)),
         raw=raw,
@@ -244,20 +253,20 @@ class _Problem:
 
     def errors(
         self, found: Projection, kind: Noise, scales: Floats, deadline: float, seed: int, tell: Progress
-    ) -> Floats:
-        """The root mean square error of each estimate, by the bootstrap."""
+    ) -> tuple[Floats, int]:
+        """The root mean square error of each estimate, by the bootstrap, and the number of draws."""
         assert self._source is not None
         draw = np.random.default_rng(seed)
         total = np.zeros(len(self.noisy))
-        draws = 0
-        while draws < _DRAWS and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
+        draws, wanted = 0, min(max(_DRAWN // len(self.noisy), _DRAWS[0]), _DRAWS[1])
+        while draws < wanted and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
             answers = self._target.answers.copy()
             answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + drawn(kind, scales, draw)
             again = redraw(self._source, self._target, self.pool, answers)
             total += (again - found.possible)[: len(self.noisy)] ** 2
             draws += 1
-            tell(f"intervals: {draws} of {_DRAWS} draws")
-        return np.sqrt(total / draws)
+            tell(f"intervals: {draws} of {wanted} draws")
+        return np.sqrt(total / draws), draws
 
 
 def _row_source(columns: Workload, outside: bool) -> RowSource:

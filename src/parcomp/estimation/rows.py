@@ -1,4 +1,4 @@
-"""Where rows come from that would bring estimates nearer to their answers: *pricing*, a maximum overlap of signed gains.
+"""Where rows come from that would bring estimates nearer to answers: *pricing*, a maximum overlap of signed gains.
 
 Each query has a gain, positive where its estimate is below what was answered.  A row is worth the sum of the gains of
 the queries that it satisfies.  Where few rows tell each other apart, all of them are looked at; else rows are climbed
