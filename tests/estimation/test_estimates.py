@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear, nnls
+from scipy.optimize import nnls
 
 import parcomp as pc
 from parcomp.errors import ArgumentError, WorkloadError
@@ -85,3 +85,130 @@ def test_facts_hold_and_never_worsen(chunk, few_draws):
             expected = nearest(cells, answers, exact)
             unit = root_mean_square(scales[~exact])
             assert root_mean_square(found.values - expected) <= 0.05 * unit + 1e-5 * np.abs(answers).max()
+
+
+def test_public_facts_of_other_queries_are_met():
+    """The number of rows and a marginal, which nobody asked for."""
+    domain = pc.Domain({"sex": pc.Categorical(["F", "M"]), "age": pc.Integer(0, 119)})
+    young = pc.between(0, 29)
+    workload = pc.Workload(
+        domain, [domain.query(sex="F", age=young), domain.query(sex="M", age=young), domain.query(sex="F")]
+    )
+    facts = {domain.query(): 100, domain.query(age=young): 40, domain.query(age=[]): 0}
+    found = pc.estimate(workload, [30, 20, 90], 5.0, facts=facts)
+    assert found.proven
+    assert found.values[:2].sum() == pytest.approx(40, abs=1e-4)
+    # 25 + 15 are nearest to 30 and 20; at most 60 of the women are not young.
+    expected = project_plainly([30.0, 20.0, 90.0])
+    assert found.values == pytest.approx(expected, abs=1e-3)
+
+
+def project_plainly(answers):
+    """The nearest young women, young men and women where 40 of 100 are young, looked for on a fine grid."""
+    women = np.linspace(0, 40, 40_001)
+    older = np.clip(answers[2] - women, 0, 60)
+    distance = (women - answers[0]) ** 2 + (40 - women - answers[1]) ** 2 + (women + older - answers[2]) ** 2
+    best = int(distance.argmin())
+    return [women[best], 40 - women[best], women[best] + older[best]]
+
+
+def test_values_outside_the_domain_are_rows_too():
+    """Rows that satisfy neither part make the whole larger than its parts."""
+    domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
+    workload = pc.Workload(domain, [domain.query(), domain.query(sex="F"), domain.query(sex="M")])
+    assert pc.estimate(workload, [130, 60, 40], 5.0).values == pytest.approx([120, 70, 50], abs=1e-4)
+    assert pc.estimate(workload, [130, 60, 40], 5.0, outside=True).values == pytest.approx([130, 60, 40], abs=1e-4)
+    assert pc.estimate(workload, [100, 60, 70], 5.0, outside=True).values == pytest.approx([110, 50, 60], abs=1e-4)
+
+
+@pytest.mark.parametrize("chunk", shared_with_soak(10, 9))
+def test_outside_estimates_are_never_worse_than_raw(chunk, few_draws):
+    """Whatever lies outside."""
+    draw = np.random.default_rng([17, chunk])
+    for _ in range(30):
+        judged = random_judged(draw, most_queries=15)
+        cells = cell_matrix(judged, outside=True)
+        if len(cells):
+            truth, scales, answers = random_answers(draw, cells)
+            found = pc.estimate(judged.workload, answers, scales, outside=True)
+            assert found.proven
+            assert root_mean_square(found.values - truth) <= root_mean_square(answers - truth) * (1 + 1e-9)
+            expected = nearest(cells, answers)
+            assert (
+                root_mean_square(found.values - expected)
+                <= 0.02 * root_mean_square(scales) + 1e-7 * np.abs(truth).max()
+            )
+
+
+def test_a_census_sample_is_proven_and_gains():
+    """In root mean square on every draw; ids, frames and intervals fit together; equal arguments, equal estimates."""
+    workload = census_sample(300, 7)
+    draw = np.random.default_rng(18)
+    answers = draw.normal(20, 40, 300)
+    found = pc.estimate(workload, answers, 40.0)
+    again = pc.estimate(workload, dict(zip(workload.ids, answers.tolist(), strict=True)), [40.0] * 300)
+    assert found.values.tolist() == again.values.tolist()
+    assert found.intervals.tolist() == again.intervals.tolist()
+    assert set(found.methods) == {"projection"}
+    assert found.lower == pytest.approx(found.upper, rel=1e-3)
+    assert (found.intervals[:, 0] <= found.values).all()
+    assert (found.intervals[:, 0] >= 0).all()
+    assert np.diff(found.intervals).mean() < 0.9 * np.diff(found.raw_intervals).mean()
+    assert found.to_pandas()["value"].tolist() == found.values.tolist()
+
+
+def test_when_the_time_is_up_what_is_proven_is_kept(few_draws):
+    """At least the cut at 0, which is nearer to the truth in every answer."""
+    workload = census_sample(400, 8)
+    answers = np.random.default_rng(19).normal(0, 10, 400)
+    found = pc.estimate(workload, answers, 10.0, time_limit=1e-9)
+    assert set(found.methods) == {"partial projection"}
+    assert found.proven
+    assert (found.values >= 0).all()
+    assert found.intervals[:, 1] - found.values == pytest.approx(found.raw_intervals[:, 1] - found.raw)
+
+
+def test_answers_without_noise_are_kept():
+    """Facts alone, an empty workload, and answers that are possible as they are."""
+    paper = paper_example()
+    counts = [1.0, 3.0, 1.0, 2.0, 1.0, 1.0]
+    exact = pc.estimate(paper, counts, 0.0)
+    assert exact.values.tolist() == counts
+    assert exact.methods == ("fact",) * 6
+    assert exact.intervals.tolist() == [[count, count] for count in counts]
+    assert len(pc.estimate(paper[[]], [], 1.0).values) == 0
+    assert repr(exact) == "<Estimate of 6 queries: 6 by fact; moved by 0>"
+    zero = pc.estimate(paper, [0.0] * 6, 1.0)
+    assert zero.values == pytest.approx([0.0] * 6, abs=1e-6)
+    assert zero.proven
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answers": [1.0]}, "an answer is given for 1 queries, but there are 6"),
+        ({"answers": [1.0] * 5 + [None]}, "an answer must be a finite number, not None"),
+        ({"answers": [1.0] * 5 + [float("nan")]}, "an answer must be a finite number, not nan"),
+        ({"answers": "123456"}, "must be a finite number"),
+        ({"answers": {"q1": 1.0}}, "an answer is missing for 'q2'"),
+        ({"answers": {"elsewhere": 1.0}}, "the id of no query"),
+        ({"scales": -1.0}, "a scale must not be below 0"),
+        ({"scales": True}, "a scale must be a finite number, not True"),
+        ({"interval": 1.0}, "between 0 and 1"),
+        ({"interval": "0.95"}, "between 0 and 1"),
+        ({"time_limit": 0}, "a time limit must be a positive number"),
+        ({"facts": {"rows": 3}}, "a fact is the count of a query"),
+        ({"facts": {paper_example().domain.query(): -1}}, "a fact is the count of a query"),
+        ({"facts": {paper_example().domain.query(postcode=[]): 1}}, "no row satisfies a contradiction"),
+        (
+            {"facts": {paper_example().domain.query(native="Y"): 5, paper_example().domain.query(): 3}},
+            "no table was found",
+        ),
+        ({"scales": 0.0, "answers": [-1.0] * 6}, "an answer of scale 0 is exact"),
+    ],
+)
+def test_bad_arguments(change, message):
+    """Values that Python's own ``except ValueError`` catches."""
+    arguments = {"answers": [1.0] * 6, "scales": 1.0, **change}
+    with pytest.raises((ArgumentError, WorkloadError), match=message):
+        pc.estimate(paper_example(), **arguments)

@@ -29,7 +29,7 @@ def later():
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("chunk", shared_with_soak(CHUNKS, CHUNKS - 1))
 def test_signed_maxima_are_those_of_every_row(chunk, wide):
-    """Exact, with a row that has the sum; weights of both signs and none, queries without constraints, contradictions."""
+    """Exact, with a row that has the sum; weights of both signs and of none, and queries without constraints."""
     draw = np.random.default_rng([3, chunk, wide])
     for _ in range(CASES // (3 if wide else 1)):
         judged = random_judged(draw, wide=wide, most_queries=15)

@@ -88,16 +88,13 @@ def _check_keys(
 
 def _number(path: str | Path, line: int, fields: dict[str, Any], field: str, least: float = -math.inf) -> float:
     given = fields.get(field)
-    if isinstance(given, bool) or not isinstance(given, (int, Decimal)) or not math.isfinite(given):
-        raise FileError(
-            path, "must be a number" + ("" if given is None else f", not {shown(given)}"), line=line, field=field
-        )
     try:
-        number = float(given)
+        number = math.nan if isinstance(given, bool) or not isinstance(given, (int, Decimal)) else float(given)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise FileError(path, f"{shown(given)} is too large", line=line, field=field)
+        what = "" if given is None else f", not {shown(given)}"
+        raise FileError(path, f"must be a number{what}", line=line, field=field)
     if number < least:
         raise FileError(path, f"must be at least {least:g}, not {shown(given)}", line=line, field=field)
     return number

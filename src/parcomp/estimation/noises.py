@@ -16,12 +16,16 @@ from parcomp.errors import ArgumentError, shown
 from parcomp.estimation.rows import Floats
 from parcomp.model import Workload
 from parcomp.noise import mechanism_for
+from parcomp.planning import expected_error
 from parcomp.privacy import find_measure
 
 __all__ = ["NOISES", "Noise", "deviations", "drawn", "half_widths_up", "noise_of", "scales_by_cost", "scales_by_error"]
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
 NOISES: Final[tuple[Noise, ...]] = get_args(Noise)
+
+_LEAST_SCALE: Final = 0.03
+"""Noise of a smaller scale is 0 in all draws."""
 
 _MEASURES: Final = {"epsilon": "pure", "rho": "zcdp", "mu": "gdp"}
 """The measure that a cost of each kind belongs to; a plain weight belongs to none."""
@@ -50,18 +54,22 @@ def scales_by_cost(workload: Workload) -> Floats:
 
 
 def scales_by_error(noise: Noise, errors: Floats) -> Floats:
-    """The scale at which noise has an expected absolute error; 0 for 0.
+    """The scale at which discrete noise has an expected absolute error; 0 for 0.
 
-    Discrete Laplace noise has 1/sinh(1/b).  Gaussian noise has σ·√(2/π), from which the discrete one differs by less
-    than a thousandth for σ above 3.
+    Laplace noise has 1/sinh(1/b); for Gaussian noise σ is bracketed, as the error rises with it.
 
-    >>> scales_by_error("laplace", np.array([9.983353])).round(3)
-    array([10.])
+    >>> [scales_by_error(kind, np.array([7.9722])).round(3).tolist() for kind in NOISES]
+    [[10.0], [7.993]]
     """
-    if noise == "gaussian":
-        return errors * math.sqrt(math.pi / 2)
-    with np.errstate(divide="ignore"):
-        return np.asarray(1 / np.arcsinh(1 / errors))
+    if noise == "laplace":
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / np.arcsinh(1 / errors))
+    low, high = np.full(len(errors), _LEAST_SCALE), np.maximum(1.0, 2 * errors)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = expected_error("discrete-gaussian", middle) > errors
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.where(errors > 0, high, 0.0)
 
 
 def deviations(noise: Noise, scales: Floats) -> Floats:

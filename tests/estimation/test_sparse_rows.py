@@ -1,0 +1,69 @@
+"""Rows without compiling, on workloads that could be compiled, and estimates on domains that cannot."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import parcomp as pc
+from parcomp.errors import ArgumentError
+from parcomp.estimation import estimator
+from parcomp.estimation.sparse_rows import SparseRows
+from parcomp.experiments.huge import huge_uniform_workload
+from tests.workloads import cell_matrix, random_judged
+
+
+def test_rows_have_their_gains_and_bounds_hold():
+    """What is said to satisfy queries is a row of the domain, and no row gains more than is proven."""
+    draw = np.random.default_rng(9)
+    for _ in range(40):
+        judged = random_judged(draw, most_queries=12)
+        queries = np.flatnonzero(~judged.workload.contradictory())
+        if not len(queries):
+            continue
+        cells = cell_matrix(judged)[queries]
+        gains = draw.normal(0, 10, len(queries))
+        source = SparseRows(judged.workload, queries)
+        priced = source.price(gains)
+        kinds = {bytes(column) for column in cells.astype(np.bool_).T}
+        assert all(bytes(row) in kinds for row in priced.flags)
+        assert np.allclose(priced.flags @ gains, priced.gains)
+        assert len(priced.flags) == (gains > 0).sum()
+        best = float((gains @ cells).max(initial=0.0))
+        assert source.prove(gains, time.monotonic() + 10, 0.0).bound >= best
+
+
+def test_where_nothing_is_proven_it_is_said(monkeypatch):
+    """Found rows alone prove nothing; contradictions and facts are what they are."""
+    monkeypatch.setattr(estimator, "compilable", lambda _: False)
+    draw = np.random.default_rng(10)
+    methods = set()
+    for _ in range(15):
+        judged = random_judged(draw, most_queries=12)
+        cells = cell_matrix(judged)
+        if not len(cells):
+            continue
+        truth = cells @ draw.poisson(2.0, cells.shape[1])
+        answers = truth + draw.normal(0, 3, len(truth))
+        found = pc.estimate(judged.workload, answers, 3.0, interval=None, time_limit=5.0)
+        methods |= set(found.methods)
+        if found.proven:
+            assert np.linalg.norm(found.values - truth) <= np.linalg.norm(answers - truth) * (1 + 1e-9)
+    assert methods <= {"projection", "searched projection", "partial projection", "contradiction"}
+    assert "searched projection" in methods
+
+
+def test_a_domain_that_cannot_be_listed():
+    """10^300 rows, whose predicates are made when they are looked at: cut at 0 at least, and nearer where it can be."""
+    workload = huge_uniform_workload(40, 300, 0)
+    draw = np.random.default_rng(11)
+    truth = draw.poisson(2.0, 40).astype(np.float64)
+    answers = truth + draw.normal(0, 10, 40)
+    found = pc.estimate(workload, answers, 10.0, interval=None, time_limit=3.0)
+    assert (found.values >= -1e-9).all()
+    assert np.linalg.norm(found.values - truth) <= np.linalg.norm(answers - truth)
+    assert np.linalg.norm(found.values - truth) <= 1.01 * np.linalg.norm(np.maximum(answers, 0) - truth)
+    with pytest.raises(ArgumentError, match="outside the domain"):
+        pc.estimate(workload, answers, 10.0, outside=True)
