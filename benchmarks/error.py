@@ -15,7 +15,7 @@ from parcomp.estimation import Estimate
 from parcomp.planning import Plan
 from parcomp.samples import census_domain, census_sample, census_table
 
-__all__ = ["METHODS", "Method", "census_error"]
+__all__ = ["METHODS", "Case", "Method", "census_case", "census_error", "census_intervals"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def census_error(settings: Settings) -> Iterator[Row]:
     _warm_up()
     for t in (200,) if settings.quick else (200, 1_000, 3_000):
         for measure in ("pure", "gdp"):
-            cases = [_case(t, measure, _FIRST_SEED + number) for number in range(workloads)]
+            cases = [census_case(t, measure, _FIRST_SEED + number) for number in range(workloads)]
             errors = {name: np.zeros((workloads, draws, 2)) for name in METHODS}
             for number, case in enumerate(cases):
                 for name, run in METHODS.items():
@@ -121,7 +121,7 @@ def census_intervals(settings: Settings) -> Iterator[Row]:
         for measure in ("pure", "gdp"):
             held, small, raw_held, widths, seconds = [], [], [], [], []
             for number in range(workloads):
-                case = _case(t, measure, _FIRST_SEED + number)
+                case = census_case(t, measure, _FIRST_SEED + number)
                 for place in range(draws):
                     answers = _planner(case, np.random.default_rng([_FIRST_SEED + number, place]))
                     found, timing = timed(_estimate, case, answers)
@@ -145,12 +145,13 @@ def census_intervals(settings: Settings) -> Iterator[Row]:
 
 @cache
 def _warm_up() -> None:
-    case = _case(100, "gdp", 0)
+    case = census_case(100, "gdp", 0)
     _estimate(case, case.truth)
 
 
 @cache
-def _case(t: int, measure: str, seed: int) -> Case:
+def census_case(t: int, measure: str, seed: int) -> Case:
+    """A census sample with its answers on the synthetic table."""
     workload = census_sample(t, seed)
     return Case(workload, measure, _truth(workload), plan(workload, measure, 1))
 

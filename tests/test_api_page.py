@@ -43,8 +43,9 @@ def test_every_exported_name_is_on_the_page_with_its_arguments(writer):
 
 def test_the_examples_run():
     """As a reader would type them."""
-    results = doctest.testfile(
-        str(DOCS / "api.md"), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS
-    )
-    assert results.attempted >= 12
-    assert results.failed == 0
+    for page, examples in (("api.md", 12), ("error.md", 5)):
+        results = doctest.testfile(
+            str(DOCS / page), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS
+        )
+        assert results.attempted >= examples
+        assert results.failed == 0

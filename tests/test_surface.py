@@ -14,7 +14,7 @@ import parcomp as pc
 from parcomp.privacy import Neighbours, approximate_loss, privacy_loss, renyi_loss
 from parcomp.samples import census_domain, census_sample, paper_example
 
-PACKAGES = ("parcomp", "parcomp.model", "parcomp.privacy", "parcomp.planning")
+PACKAGES = ("parcomp", "parcomp.model", "parcomp.privacy", "parcomp.planning", "parcomp.estimation")
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -35,7 +35,16 @@ def test_the_contract_of_the_package():
     """The names that outside code may rely on."""
     for name in ("Domain", "Categorical", "Integer", "Binned", "between", "Query", "Workload", "max_overlap"):
         assert name in dir(pc)
-    for name in ("clique_number", "chromatic_number", "verify", "privacy_loss", "plan", "Custodian", "errors"):
+    for name in (
+        "clique_number",
+        "chromatic_number",
+        "verify",
+        "privacy_loss",
+        "plan",
+        "estimate",
+        "Custodian",
+        "errors",
+    ):
         assert name in dir(pc)
     assert pc.__version__.count(".") == 2
     assert all(hasattr(pc.errors, name) for name in pc.errors.__all__)
@@ -79,6 +88,7 @@ def shapes():
         pc.Workload(wide),
         privacy_loss(paper),
         pc.plan(paper, "gdp", 1),
+        pc.estimate(paper, [1.0] * 6, 1.0),
         renyi_loss(pc.Workload(paper.domain, list(paper), [pc.Cost.of("rho", "0.1")] * 6), 1e-6),
         approximate_loss(pc.Workload(paper.domain, list(paper), [pc.Cost.of("epsilon", "0.1")] * 6), "1e-6"),
     ]

@@ -19,6 +19,7 @@ PACKAGES = (
     "parcomp.graph",
     "parcomp.certificate",
     "parcomp.planning",
+    "parcomp.estimation",
     "parcomp.custodian",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"

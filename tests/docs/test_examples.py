@@ -77,7 +77,7 @@ def test_every_block_is_run_or_has_a_reason():
     # By tests/system/test_ten_lines.py.
     run |= {("docs/frames.md", "python")}
     # By tests/test_api_page.py.
-    run |= {("docs/api.md", "python")}
+    run |= {("docs/api.md", "python"), ("docs/error.md", "python")}
     there = Counter(
         (str(page.relative_to(ROOT)), block.language) for page in PAGES if page not in STORIES for block in blocks(page)
     )
@@ -216,6 +216,8 @@ def test_json_has_the_keys_that_the_page_of_commands_lists(shell, census, capsys
     """In their order, for every command that prints JSON; a key in a list of groups too."""
     (census / "people.json").write_text(texts(README, "json")[0], encoding="utf-8")
     (census / "asked.jsonl").write_text(texts(README, "json")[1], encoding="utf-8")
+    answers = ({"id": name, "value": 5, "scale": 2} for name in ("women", "men", "young", "rest"))
+    (census / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
     shell("$ parcomp init -c custodian.toml\n")
     workload = ["--domain", "people.json", "asked.jsonl"]
     error, line = texts(DOCS / "cli.md", "json")
@@ -228,6 +230,7 @@ def test_json_has_the_keys_that_the_page_of_commands_lists(shell, census, capsys
         "parcomp overlap": [["overlap", *workload]],
         "parcomp loss": [["loss", *workload, "--measure", "zcdp"]],
         "parcomp plan": [["plan", *workload, "--measure", "gdp", "--budget", "1"]],
+        "parcomp estimate": [["estimate", *workload, "answers.jsonl"]],
         "parcomp check": [["check", "-c", "custodian.toml"]],
         "parcomp quote": [["quote", GROUPED, *ASKED]],
         "parcomp ask": [["ask", "SELECT COUNT(*) FROM census", *ASKED], ["ask", GROUPED, *ASKED]],

@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import nnls
 
 import parcomp as pc
+from benchmarks import error
 from parcomp.errors import ArgumentError, WorkloadError
-from parcomp.estimation import estimator
+from parcomp.estimation import estimator, projection
 from parcomp.samples import census_sample, paper_example
 from tests.soak import shared_with_soak
 from tests.workloads import cell_matrix, random_judged
@@ -166,6 +167,53 @@ def test_when_the_time_is_up_what_is_proven_is_kept(few_draws):
     assert found.proven
     assert (found.values >= 0).all()
     assert found.intervals[:, 1] - found.values == pytest.approx(found.raw_intervals[:, 1] - found.raw)
+
+
+@pytest.mark.parametrize("chunk", shared_with_soak(10, 9))
+def test_whatever_is_proven_is_never_worse_than_raw(chunk, monkeypatch):
+    """However early the search for rows ends, what is released then is no further from the truth."""
+    draw = np.random.default_rng([20, chunk])
+    methods = set()
+    for _ in range(60):
+        judged = random_judged(draw)
+        cells = cell_matrix(judged)
+        if not len(cells):
+            continue
+        pricings = int(draw.integers(1, 6))
+        monkeypatch.setattr(projection, "time", Clock(pricings))
+        truth, scales, answers = random_answers(draw, cells)
+        found = pc.estimate(judged.workload, answers, scales, interval=None)
+        assert found.proven
+        assert root_mean_square(found.values - truth) <= root_mean_square(answers - truth) * (1 + 1e-9)
+        expected = nearest(cells, answers)
+        moved = np.linalg.norm((expected - answers)[~judged.workload.contradictory()])
+        assert found.lower <= moved + 1e-6 * root_mean_square(scales)
+        methods |= set(found.methods)
+    assert {"projection", "partial projection"} <= methods
+
+
+class Clock:
+    """Time is up after so many looks at the clock."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def monotonic(self):
+        self.looks -= 1
+        return 0.0 if self.looks > 0 else np.inf
+
+
+def test_intervals_hold_about_as_often_as_they_say():
+    """On a census sample, over all queries; the benchmark ``census-intervals`` has more."""
+    case = error.census_case(200, "gdp", 77)
+    draw = np.random.default_rng(21)
+    held, raw_held = [], []
+    for _ in range(4):
+        found = pc.estimate(case.workload, case.truth + draw.normal(0, case.scales), case.scales)
+        held.append((found.intervals[:, 0] <= case.truth) & (case.truth <= found.intervals[:, 1]))
+        raw_held.append((found.raw_intervals[:, 0] <= case.truth) & (case.truth <= found.raw_intervals[:, 1]))
+    assert 0.92 <= np.mean(held) <= 0.98
+    assert np.mean(raw_held) >= 0.94
 
 
 def test_answers_without_noise_are_kept():

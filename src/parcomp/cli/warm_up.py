@@ -116,6 +116,11 @@ def _plans() -> None:
     pc.plan(_random(40, 10, 30, most=5), "pure", 1, time_limit=10.0)
 
 
+def _estimates() -> None:
+    for workload in (_random(30, 3, 6, most=2), _random(70, 5, 400, most=4)):
+        pc.estimate(workload, [5.0] * len(workload), 2.0, time_limit=5.0)
+
+
 def _tables() -> None:
     from parcomp.data import Reading, TablePlace, open_table, write_table
     from parcomp.model import Condition, Statement
@@ -146,5 +151,6 @@ _STEPS: dict[str, Callable[[], None]] = {
     "certificates": _certificates,
     "decisions of a custodian": _custodians,
     "plans": _plans,
+    "estimates": _estimates,
     "tables": _tables,
 }
