@@ -8,10 +8,12 @@ from parcomp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from parcomp.estimation.answers_file import *
+    from parcomp.estimation.derivation import *
     from parcomp.estimation.estimator import *
 
 _PLACES = {
     "answers_file": "read_answers read_facts",
+    "derivation": "Derivation derive",
     "estimator": "Estimate PerAnswer Progress estimate",
 }
 __all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)
