@@ -89,14 +89,14 @@ class Pool:
     def interior(self, target: Floats, weight: Floats, near: float, tolerance: float, gap: float) -> bool:
         """Bring the answers as near to a target as they come; False where the rows are too many for it.
 
-        Rows that do not occur, and would lose more than ``near`` if they did, are left out.  It ends where slopes are
+        Rows that hardly occur, and would lose more than ``near`` if they did, are left out.  It ends where slopes are
         known to ``tolerance``, and the squared distance to a part of ``gap``.
         """
         matrix = sparse.csc_array(
             (np.ones(len(self._member)), self._member, self._start), shape=(self.columns, len(self))
         )
         slope = matrix.T @ (weight * (self.answers() - target))
-        kept = np.flatnonzero((self.counts > 0) | (slope < near))
+        kept = np.flatnonzero((self.counts > near) | (slope < near))
         if not len(kept) or len(kept) > _LARGEST:
             return not len(kept)
         found = _interior(matrix[:, kept], target, weight, self.counts[kept], tolerance, gap)

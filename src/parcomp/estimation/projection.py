@@ -36,6 +36,9 @@ _ROUGH, _FINE = 0.2, 0.01
 _FAR = 2.0
 """The exact projection moves answers no further than noise did, which is hardly ever this many times its size."""
 
+_NEAR = 0.2
+"""The interior method leaves out rows that would lose more than this part of the noise."""
+
 _GAP, _LOOSE_GAP = 1e-8, 1e-4
 """How much of the squared distance the interior method leaves open, at the end and while rows join."""
 
@@ -170,7 +173,7 @@ class _State:
         """As near as floats come."""
         for _ in range(4 if len(self._multipliers) else 1):
             target = self._shifted(_STIFF[1])
-            if not self._pool.interior(target, self._weight, self._target.noise, 0.1 * tolerance, gap):
+            if not self._pool.interior(target, self._weight, _NEAR * self._target.noise, 0.1 * tolerance, gap):
                 self._pool.descend(target, self._weight, tolerance, 100 * _ROUNDS)
             self._update(_STIFF[1])
 
