@@ -19,6 +19,9 @@ __all__ = ["Pool"]
 _SWEEPS, _STEPS = 10, 30
 """Sweeps of coordinate descent, and then steps of conjugate gradients, of one round of descent."""
 
+_FEW = 500
+"""So few rows all take part in the interior method."""
+
 _LARGEST = 4_000
 """How many rows the interior method takes on: beyond, a factorization takes more than a second."""
 
@@ -28,6 +31,12 @@ _ITERATIONS = 60
 _SHORT = 0.995
 """How far the interior method goes towards the nearest bound."""
 
+
+_POLISHED = 1e-6
+"""Where no more than this part of the squared distance may be left open, the last digits are worth the while."""
+
+_REFINEMENTS = 3
+"""Steps of iterative refinement, which take back what rounding and the ridge have changed."""
 
 _STUCK = 0.1
 """Where a step is cut shorter than this, one towards the middle is taken instead."""
@@ -89,14 +98,14 @@ class Pool:
     def interior(self, target: Floats, weight: Floats, near: float, tolerance: float, gap: float) -> bool:
         """Bring the answers as near to a target as they come; False where the rows are too many for it.
 
-        Rows that hardly occur, and would lose more than ``near`` if they did, are left out.  It ends where slopes are
-        known to ``tolerance``, and the squared distance to a part of ``gap``.
+        Of many rows, those that hardly occur, and would lose more than ``near`` if they did, are left out.  It ends
+        where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``.
         """
         matrix = sparse.csc_array(
             (np.ones(len(self._member)), self._member, self._start), shape=(self.columns, len(self))
         )
         slope = matrix.T @ (weight * (self.answers() - target))
-        kept = np.flatnonzero((self.counts > near) | (slope < near))
+        kept = np.arange(len(self)) if len(self) <= _FEW else np.flatnonzero((self.counts > near) | (slope < near))
         if not len(kept) or len(kept) > _LARGEST:
             return not len(kept)
         found = _interior(matrix[:, kept], target, weight, self.counts[kept], tolerance, gap)
@@ -146,7 +155,29 @@ def _interior(
         if length < 1.0:
             length *= _SHORT
         x, s = x + length * dx, s + length * ds
-    return x
+    return _polished(matrix, target, weight, gram, x, x > s, tolerance) if gap <= _POLISHED else x
+
+
+def _polished(
+    matrix: sparse.csc_array, target: Floats, weight: Floats, gram: Floats, x: Floats, occur: Flags, tolerance: float
+) -> Floats:
+    """The least with all other rows at 0, if it is one: an interior point stops short of it by what floats can tell."""
+    if not occur.any():
+        return x
+    part, counts = matrix[:, occur], x[occur]
+    system = gram[np.ix_(occur, occur)]
+    system[np.diag_indices(len(system))] *= 1 + 1e-12
+    try:
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return x
+    for _ in range(_REFINEMENTS):
+        counts = counts - cho_solve(factor, part.T @ (weight * (part @ counts - target)), check_finite=False)
+    if (counts < 0).any() or (matrix.T @ (weight * (part @ counts - target))).min() < -tolerance:
+        return x
+    found = np.zeros(len(x))
+    found[occur] = counts
+    return found
 
 
 def _newton(

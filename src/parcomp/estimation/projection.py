@@ -126,7 +126,7 @@ def project(
         elif not tight or ((best > settled or not state.met(settled)) and stalled < _STALLS):
             stalled += tight
             tight = True
-            state.settle(settled)
+            state.settle(settled, near=10.0**stalled * _NEAR)
         elif source.exact:
             break
         else:
@@ -169,11 +169,11 @@ class _State:
         self._pool.descend(self._shifted(_STIFF[0]), self._weight, tolerance, _ROUNDS)
         self._update(_STIFF[0])
 
-    def settle(self, tolerance: float, gap: float = _GAP) -> None:
+    def settle(self, tolerance: float, gap: float = _GAP, near: float = _NEAR) -> None:
         """As near as floats come."""
         for _ in range(4 if len(self._multipliers) else 1):
             target = self._shifted(_STIFF[1])
-            if not self._pool.interior(target, self._weight, _NEAR * self._target.noise, 0.1 * tolerance, gap):
+            if not self._pool.interior(target, self._weight, near * self._target.noise, 0.1 * tolerance, gap):
                 self._pool.descend(target, self._weight, tolerance, 100 * _ROUNDS)
             self._update(_STIFF[1])
 
