@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parcomp.estimation.rows import ClimbedRows, ListedRows, compiled_rows, with_outside
-from parcomp.estimation.signed import signed_overlap, whole_gains_up
+from parcomp.estimation.signed import _positive, signed_overlap, whole_gains_up
 from parcomp.model.compile import compile_workload
 from tests.soak import shared_with_soak
 from tests.workloads import cell_matrix, check_invariants, compile_values, random_judged, random_wide
@@ -73,6 +73,17 @@ def distinct_rows(wide):
         first.append(list(columns.values()))
     grid = np.meshgrid(*first, indexing="ij")
     return np.stack([axis.ravel() for axis in grid], axis=1).tolist()
+
+
+def test_what_stands_in_for_negative_weights_is_well_formed():
+    """Masks at the ends of words, each once, and none full or empty."""
+    draw = np.random.default_rng(24)
+    for size in (2, 63, 64, 65, 128, 129):
+        sets = [frozenset(draw.permutation(size)[: draw.integers(1, size)].tolist()) for _ in range(40)]
+        queries = [{0: values, 1: frozenset({1})} if draw.random() < 0.5 else {0: values} for values in sets]
+        positive, below = _positive(compile_values([size, 3], queries, [2] * 40), draw.random(40) < 0.5)
+        check_invariants(positive)
+        assert below % 2 == 0
 
 
 def test_whole_gains_are_never_below_the_gains():

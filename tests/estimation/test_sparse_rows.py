@@ -10,8 +10,10 @@ import pytest
 import parcomp as pc
 from parcomp.errors import ArgumentError
 from parcomp.estimation import estimator
+from parcomp.estimation.signed import whole_gains_up
 from parcomp.estimation.sparse_rows import SparseRows
 from parcomp.experiments.huge import huge_uniform_workload
+from parcomp.overlap import Bracket, WorkloadOverlap
 from tests.workloads import cell_matrix, random_judged
 
 
@@ -34,6 +36,32 @@ def test_rows_have_their_gains_and_bounds_hold():
         best = float((gains @ cells).max(initial=0.0))
         for deadline in (0.0, time.monotonic() + 10):
             assert source.prove(gains, deadline, 0.0).bound >= best
+
+
+def test_a_search_that_is_cut_short_proves_its_upper_end(monkeypatch):
+    """Not what it has found."""
+    judged = random_judged(np.random.default_rng(12), most_queries=12)
+    queries = np.flatnonzero(~judged.workload.contradictory())
+    source = SparseRows(judged.workload, queries)
+    gains = np.full(len(queries), 2.0**-3)
+    unit = whole_gains_up(gains)[1]
+    monkeypatch.setattr(WorkloadOverlap, "within_time", lambda *_: Bracket(3, 7))
+    assert source.prove(gains, 0.0, 0.0).bound == 7 * unit
+
+
+@pytest.mark.parametrize("rows", ["_", "parcomp.estimation.rows._LISTED_WORK"])
+def test_before_anything_is_proven_answers_are_cut_at_0(rows, monkeypatch):
+    """Whether rows are grown from queries or climbed for."""
+    if rows == "_":
+        monkeypatch.setattr(estimator, "compilable", lambda _: False)
+    else:
+        monkeypatch.setattr(rows, 0)
+    workload = random_judged(np.random.default_rng(13), most_queries=12).workload
+    answers = np.random.default_rng(14).normal(20, 30, len(workload))
+    found = pc.estimate(workload, answers, 5.0, time_limit=1e-9)
+    possible = ~workload.contradictory()
+    assert found.values[possible].tolist() == np.maximum(answers, 0.0)[possible].tolist()
+    assert found.lower == 0
 
 
 def test_where_nothing_is_proven_it_is_said(monkeypatch):
