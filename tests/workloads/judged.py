@@ -37,15 +37,24 @@ class Judged:
             if all(row[name] in values for name, values in accepted.items())
         ]
 
+    def satisfied(self) -> np.ndarray:
+        """Which queries each row satisfies, a line for each set of them that there is."""
+        rows = [self._flags(accepted).ravel() for accepted in self.accepted]
+        return np.unique(np.array(rows, np.bool_).reshape(len(rows), -1).T, axis=0)
+
     def _weight_of_rows(self) -> np.ndarray:
         total = np.zeros([len(values) for values in self.values.values()], np.int64)
         for accepted, weight in zip(self.accepted, self.weights, strict=True):
-            flags = [
-                np.array([name not in accepted or value in accepted[name] for value in values], np.int64)
-                for name, values in self.values.items()
-            ]
-            total += weight * reduce(np.multiply.outer, flags)
+            total += weight * self._flags(accepted)
         return total
+
+    def _flags(self, accepted: dict[str, set[object]]) -> np.ndarray:
+        """1 for each row that a query accepts."""
+        flags = [
+            np.array([name not in accepted or value in accepted[name] for value in values], np.int64)
+            for name, values in self.values.items()
+        ]
+        return reduce(np.multiply.outer, flags)
 
 
 def random_judged(draw: np.random.Generator, *, wide: bool = False, most_queries: int = 30) -> Judged:

@@ -37,6 +37,13 @@ def plan(
         Literal["mean", "max", "uniform"],
         typer.Option(help="mean, max: least mean or least worst expected error. uniform: the same cost for all."),
     ] = "mean",
+    strategy: Annotated[
+        Literal["independent", "correlated", "atoms", "auto"],
+        typer.Option(
+            help="What is measured. independent: each query. correlated: combinations of them (zcdp, gdp). "
+            "atoms: the classes of rows that no query tells apart. auto: what has the least error."
+        ),
+    ] = "independent",
     time_limit: TimeLimit = 60.0,
     plot: Picture = None,
     as_json: Json = False,
@@ -55,7 +62,14 @@ def plan(
 
     with round_progress(str(workload), time_limit) as progress:
         answer = pc.plan(
-            read, kind.name, budget, objective, ceilings=max_error, time_limit=time_limit, progress=progress
+            read,
+            kind.name,
+            budget,
+            objective,
+            strategy=strategy,
+            ceilings=max_error,
+            time_limit=time_limit,
+            progress=progress,
         )
     if plot is not None:
         answer.plot(plot)
@@ -73,5 +87,7 @@ def _print_json(answer: Plan) -> None:
         "uniform_mean_error": answer.uniform_mean_error,
         "sequential_mean_error": answer.sequential_mean_error,
         "loss": answer.loss,
+        "strategy": answer.strategy,
+        "lower_bound": answer.lower_bound,
     }
     print(json.dumps(whole))

@@ -5,7 +5,7 @@ from parcomp.overlap.engine import Engine, solve_within
 from parcomp.overlap.live import LiveOverlap, LiveQuote
 from parcomp.overlap.masks import MaskBlocks, keep_queries, keep_values
 from parcomp.overlap.maximum import Progress, max_overlap
-from parcomp.overlap.reduce import Leaf, Rule, reduce
+from parcomp.overlap.reduce import Leaf, Node, Rule, Sum, reduce
 from parcomp.overlap.rows import accepting_queries
 from parcomp.overlap.sparse import JointRows, satisfied
 from parcomp.overlap.units import Units, WorkloadOverlap
@@ -20,8 +20,10 @@ __all__ = [
     "MaskBlocks",
     "MaximumOverlap",
     "Method",
+    "Node",
     "Progress",
     "Rule",
+    "Sum",
     "Units",
     "WorkloadOverlap",
     "accepting_queries",

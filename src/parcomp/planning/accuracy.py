@@ -14,10 +14,19 @@ import numpy.typing as npt
 from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
 from parcomp.errors import CostError
 from parcomp.model import book_each
-from parcomp.planning.utility import Floats, expected_error
+from parcomp.planning.utility import Floats, Noise, expected_error
 from parcomp.privacy import Measure, laplace_scale, sigma_for_mu, sigma_for_rho
 
-__all__ = ["Floats", "Units", "costs_for_errors", "error_exponent", "expected_errors", "parameter_units"]
+__all__ = [
+    "Floats",
+    "Units",
+    "costs_for_errors",
+    "error_exponent",
+    "expected_errors",
+    "noise_of",
+    "noise_scales",
+    "parameter_units",
+]
 
 Units = npt.NDArray[np.int64]
 
@@ -45,15 +54,25 @@ def expected_errors(measure: Measure, units: Units) -> Floats:
     (array([9.983]), array([7.972]))
     """
     distinct, which = np.unique(units, return_inverse=True)
-    parameter = parameter_units(measure, distinct) / UNITS_PER_ONE
+    errors = expected_error(noise_of(measure), noise_scales(measure, distinct))
+    return errors[which]
+
+
+def noise_of(measure: Measure) -> Noise:
+    """The noise that a measure buys on a count."""
+    return "discrete-laplace" if measure.name == "pure" else "discrete-gaussian"
+
+
+def noise_scales(measure: Measure, units: Units) -> Floats:
+    """The scale of the noise on a count that each cost buys, in additive units of at least 1; rounded up."""
+    parameter = parameter_units(measure, units) / UNITS_PER_ONE
     match measure.name:
         case "pure":
-            errors = expected_error("discrete-laplace", laplace_scale(np.minimum(parameter, _LARGEST_COST)))
+            return laplace_scale(np.minimum(parameter, _LARGEST_COST))
         case "zcdp":
-            errors = expected_error("discrete-gaussian", sigma_for_rho(np.minimum(parameter, _LARGEST_COST)))
+            return sigma_for_rho(np.minimum(parameter, _LARGEST_COST))
         case "gdp":
-            errors = expected_error("discrete-gaussian", sigma_for_mu(np.minimum(parameter, math.sqrt(_LARGEST_COST))))
-    return errors[which]
+            return np.asarray(sigma_for_mu(np.minimum(parameter, math.sqrt(_LARGEST_COST))))
 
 
 def costs_for_errors(measure: Measure, errors: Floats) -> Units:

@@ -10,35 +10,42 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeAlias, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parcomp.costs import UNITS_PER_ONE, Amount, amount_down, amount_up, square_up
-from parcomp.errors import ArgumentError, CostError, WorkloadError, shown
-from parcomp.model import QueryId, Workload, book_each
+from parcomp.costs import Amount, square_up
+from parcomp.errors import ArgumentError, CostError, shown
+from parcomp.model import Workload, book_each
 from parcomp.overlap import Bracket
 from parcomp.planning.accuracy import costs_for_errors, error_exponent, expected_errors, parameter_units
+from parcomp.planning.arguments import (
+    PerQuery,
+    StrategyName,
+    check_kinds,
+    check_strategy,
+    least_units_of,
+    weights_of,
+)
 from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
 from parcomp.planning.filling import least_worst_error, same_for_all
 from parcomp.planning.fit import weigh
 from parcomp.planning.interior_point import least_total_error
 from parcomp.planning.problem import AllocationProblem, Floats, Units, allocation_problem
+from parcomp.planning.result import Objective, Plan
 from parcomp.planning.rows import EveryRow, RowSource, row_source
 from parcomp.planning.slack import raise_costs
-from parcomp.planning.views import plan_html, plot_plan
+from parcomp.planning.strategies.atoms import Indices
+from parcomp.planning.strategies.correlated import correlated_strategy
+from parcomp.planning.strategies.counted import counted_strategy
+from parcomp.planning.strategies.found import Found, group_workload
 from parcomp.privacy import Measure, MeasureName, find_measure
-from parcomp.tabular import Columns, Tabular
 
-__all__ = ["Objective", "PerQuery", "Plan", "Progress", "plan", "required_budget"]
+__all__ = ["Progress", "plan", "required_budget"]
 
-Objective: TypeAlias = Literal["mean", "max", "uniform"]
-PerQuery: TypeAlias = float | Sequence[float | None] | Mapping[QueryId, float]
-"""One number for all queries, one for each in order (None: none), or some by id."""
 Progress: TypeAlias = Callable[[int, float], None]
 """Told the number of each round and by how much of the budget its heaviest row is covered."""
 
@@ -47,89 +54,14 @@ _SOLVERS: Final[dict[Objective, PoolSolver]] = {
     "max": least_worst_error,
     "uniform": same_for_all,
 }
-_MOST_IMPORTANT: Final = 10**12
-"""By how much queries may differ in importance; beyond it, floating point leaves nothing to the others."""
-
 _SLACK_SHARE = 0.15
 """The part of the time that is kept for raising costs where the proof leaves slack."""
 
+_STRATEGY_SHARE = 0.5
+"""The most of the time that goes into a strategy before independent noise is planned, to which it is compared."""
+
 _BASELINE_SHARE = 0.2
 """The part of the time that may go into γ, of which only the uniform plan's error depends."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan(Tabular):
-    """What each query costs and how large its error will be.
-
-    ``units`` are in the measure's additive unit, 0 for contradictions: their answer is 0 without noise.  No row costs
-    more than ``loss_units``, which is proven and at most ``budget_units``.  Mean errors are weighted by importance
-    where it was given; ``uniform_mean_error`` is that of one cost for all, budget/γ (paper §3), and
-    ``sequential_mean_error`` that of budget/t.  ``gap`` bounds how far the objective is from the optimum, as a
-    fraction, for errors that fall as a power of the cost; None where no bound was found.
-    """
-
-    workload: Workload
-    measure: Measure
-    objective: Objective
-    budget_units: int
-    units: Units
-    expected_errors: Floats
-    mean_error: float
-    uniform_mean_error: float
-    sequential_mean_error: float
-    loss_units: int
-    gap: float | None
-    rounds: int
-    seconds: float
-
-    def __repr__(self) -> str:
-        return (
-            f"<Plan of {len(self.workload):,} queries, {self.objective}: {self.measure.symbol} = {self.loss:,.6g}, "
-            f"mean error {self.mean_error:,.4g} (uniform {self.uniform_mean_error:,.4g}, "
-            f"sequential {self.sequential_mean_error:,.4g})>"
-        )
-
-    @property
-    def costs(self) -> list[int | float]:
-        """What each query costs, in the measure's parameter: ε, ρ or μ."""
-        return [amount_down(units) for units in self._parameter_units().tolist()]
-
-    @property
-    def loss(self) -> int | float:
-        """What the whole workload spends, in the measure's parameter."""
-        if self.measure.power == 1:
-            return amount_up(self.loss_units)
-        # Rounded up; as budget_units is at most the squared budget, this is at most the budget.
-        square = self.loss_units * UNITS_PER_ONE
-        return amount_up(math.isqrt(square - 1) + 1 if square else 0)
-
-    @property
-    def worst_error(self) -> float:
-        """The largest expected error."""
-        return float(self.expected_errors.max(initial=0.0))
-
-    def priced(self) -> Workload:
-        """The workload with the plan's costs; a contradiction costs one unit, which no row ever pays."""
-        return self.workload.with_costs(np.maximum(self._parameter_units(), 1), self.measure.parameter)
-
-    def plot(self, path: str | Path | None = None, *, axes: Any = None) -> Any:
-        """Draw how the expected errors are distributed, to a PNG file if a path is given; returns matplotlib's axes."""
-        return plot_plan(self, path, axes)
-
-    def _repr_html_(self) -> str:
-        return plan_html(self)
-
-    def _columns(self) -> Columns:
-        costs = {"id": list(self.workload.ids), "cost": self.costs, "expected_error": self.expected_errors.tolist()}
-        return Columns(costs, frozenset({"cost", "expected_error"}), self._about())
-
-    def _about(self) -> dict[str, Any]:
-        """What the last line of ``parcomp plan --json`` says."""
-        means = ("mean_error", "uniform_mean_error", "sequential_mean_error", "loss")
-        return {"measure": self.measure.name, **{name: getattr(self, name) for name in means}}
-
-    def _parameter_units(self) -> Units:
-        return parameter_units(self.measure, self.units)
 
 
 def plan(
@@ -138,6 +70,7 @@ def plan(
     budget: Amount | None = None,
     objective: Objective = "mean",
     *,
+    strategy: StrategyName = "independent",
     budget_units: int | None = None,
     importance: PerQuery | None = None,
     ceilings: PerQuery | None = None,
@@ -150,6 +83,11 @@ def plan(
     so on), ``uniform`` the same cost for all.  ``importance`` weighs the errors; ``ceilings`` are expected errors that
     must not be exceeded.  Without a budget, the plan takes the least one that keeps the ceilings; ``budget_units`` is
     one in additive units.  When the time is up, the plan fits the budget as well, but may be further from the optimum.
+
+    ``strategy`` says what is measured: ``independent``, each query by itself; ``correlated`` (zcdp, gdp), integer
+    combinations of the queries, whose noise is then shared by many; ``atoms``, the classes of rows that no query tells
+    apart; ``auto``, whatever has the least mean error, in each part of the workload.  Where rows are too many to be
+    listed, queries get independent noise, and the plan's ``strategy`` says so.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"]), "age": pc.Integer(0, 119)})
@@ -171,9 +109,10 @@ def plan(
         raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
     if importance is not None and objective == "uniform":
         raise ArgumentError("the uniform plan takes no importance: all queries cost the same")
-    _check_kinds(workload, kind)
-    weights = np.ones(len(workload)) if importance is None else _weights(workload, importance)
-    least = np.zeros(len(workload), np.int64) if ceilings is None else _least_units(workload, ceilings, kind)
+    check_strategy(strategy, kind, objective, ceilings)
+    check_kinds(workload, kind)
+    weights = np.ones(len(workload)) if importance is None else weights_of(workload, importance)
+    least = np.zeros(len(workload), np.int64) if ceilings is None else least_units_of(workload, ceilings, kind)
     problem = allocation_problem(workload, weights, least, units or 1)
     source = row_source(problem.reduced)
     deadline = began + time_limit
@@ -191,6 +130,12 @@ def plan(
     baseline = time.monotonic()
     gamma = _weighed(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
+    found = None
+    if strategy != "independent":
+        half = time.monotonic() + _STRATEGY_SHARE * (deadline - time.monotonic())
+        found = _found(workload, kind, problem.budget, weights, strategy, half, tell)
+        if found is not None and strategy != "auto":
+            return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
     if objective == "uniform" and not needed:
         same = problem.budget // gamma.upper
         fitted = Fitted(np.full(len(problem.count), same), gamma.upper * same, math.inf, 0, close=True)
@@ -211,7 +156,10 @@ def plan(
             if not needed
             else "the ceilings take the whole budget where a query without one is; give it a ceiling, or more budget"
         )
-    return _finished(workload, problem, kind, objective, fitted, gamma.upper, began, weights)
+    answer = _finished(workload, problem, kind, objective, fitted, gamma.upper, began, weights)
+    if found is not None and float(weights @ found.errors / weights.sum()) < answer.mean_error:
+        return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
+    return answer
 
 
 def required_budget(
@@ -228,8 +176,8 @@ def required_budget(
     0.049979191
     """
     kind = find_measure(measure)
-    _check_kinds(workload, kind)
-    least = _least_units(workload, ceilings, kind)
+    check_kinds(workload, kind)
+    least = least_units_of(workload, ceilings, kind)
     problem = allocation_problem(workload, np.ones(len(workload)), least, 1)
     needed = _needed(problem, row_source(problem.reduced), time.monotonic() + time_limit)
     return kind.parameter_up(needed)
@@ -279,11 +227,7 @@ def _finished(
     if fitted is not None:
         units[problem.queries] = _booked(measure, fitted.units)[problem.class_of]
         errors[problem.queries] = expected_errors(measure, units[problem.queries])
-        covered = float(weights[problem.queries].sum() / weights.sum())
-        same = expected_errors(
-            measure, np.maximum(1, np.array([problem.budget // gamma, problem.budget // len(problem.queries)]))
-        )
-        means = [float(weights @ errors / weights.sum()), *(same * covered).tolist()]
+        means = [float(weights @ errors / weights.sum()), *_simple_means(problem, measure, gamma, weights)]
         gap = _gap(problem, objective, fitted, error_exponent(measure))
     return Plan(
         workload=workload,
@@ -300,6 +244,88 @@ def _finished(
         rounds=0 if fitted is None else fitted.rounds,
         seconds=time.monotonic() - began,
     )
+
+
+def _found(
+    workload: Workload,
+    measure: Measure,
+    units: int,
+    weights: Floats,
+    strategy: StrategyName,
+    deadline: float,
+    tell: Progress,
+) -> Found | None:
+    """The strategy of this name, or of ``auto`` the one with the least mean error; None where there is none."""
+    grouped = group_workload(workload, weights, measure, units)
+    if grouped is None:
+        return None
+
+    def independent(positions: Indices) -> tuple[Units, Floats]:
+        alone = plan(
+            workload[positions],
+            measure.name,
+            budget_units=units,
+            importance=weights[positions].tolist(),
+            time_limit=max(0.5, deadline - time.monotonic()),
+        )
+        return alone.units, alone.expected_errors
+
+    options = []
+    if strategy in ("correlated", "auto") and measure.name != "pure":
+        options.append(correlated_strategy(grouped, independent, deadline, tell))
+    if strategy in ("atoms", "auto"):
+        # Under Gaussian noise, a correlated strategy has compared with independent noise already.
+        options.append(counted_strategy(grouped, independent, compare=strategy == "auto" and measure.name == "pure"))
+    found = [one for one in options if one is not None]
+    return min(found, key=lambda one: float(weights @ one.errors), default=None)
+
+
+def _with_strategy(
+    workload: Workload,
+    problem: AllocationProblem,
+    measure: Measure,
+    found: Found,
+    gamma: int,
+    began: float,
+    weights: Floats,
+) -> Plan:
+    """The plan of a strategy."""
+    simple = _simple_means(problem, measure, gamma, weights)
+    asked = problem.queries
+    least = expected_errors(measure, np.array([problem.budget]))
+    units = np.zeros(len(workload), np.int64)
+    # What an error below all that the budget buys would cost is more than anything could be charged.
+    units[asked] = costs_for_errors(measure, np.maximum(found.errors[asked], least))
+    if found.units is not None:
+        units = np.where(found.units > 0, found.units, units)
+    return Plan(
+        workload=workload,
+        measure=measure,
+        objective="mean",
+        budget_units=problem.budget,
+        units=units,
+        expected_errors=found.errors,
+        mean_error=float(weights @ found.errors / weights.sum()),
+        uniform_mean_error=simple[0],
+        sequential_mean_error=simple[1],
+        loss_units=found.loss_units,
+        gap=None,
+        rounds=found.rounds,
+        seconds=time.monotonic() - began,
+        strategy=found.name,
+        lower_bound=found.lower_bound,
+        matrix=found.matrix,
+        sigma=found.sigma,
+        histograms=found.histograms,
+    )
+
+
+def _simple_means(problem: AllocationProblem, measure: Measure, gamma: int, weights: Floats) -> list[float]:
+    """The mean errors of the uniform and of the sequential plan."""
+    covered = float(weights[problem.queries].sum() / weights.sum())
+    costs = np.maximum(1, np.array([problem.budget // gamma, problem.budget // len(problem.queries)]))
+    means: list[float] = (expected_errors(measure, costs) * covered).tolist()
+    return means
 
 
 def _value(problem: AllocationProblem, objective: Objective, units: Units, exponent: float) -> float:
@@ -326,54 +352,6 @@ def _gap(problem: AllocationProblem, objective: Objective, fitted: Fitted, expon
     if objective == "uniform" or not 0 < fitted.bound < math.inf:
         return None
     return max(0.0, _value(problem, objective, fitted.units, exponent) / fitted.bound - 1)
-
-
-def _check_kinds(workload: Workload, measure: Measure) -> None:
-    """Costs are replaced, but costs of another measure show that the wrong measure was asked for."""
-    wrong = [kind for kind in workload.cost_kinds if kind not in ("weight", measure.parameter)]
-    if wrong:
-        raise WorkloadError(
-            f"the queries state their costs in {' and '.join(wrong)}; "
-            f"a plan under {measure.name} is in {measure.parameter}"
-        )
-
-
-def _per_query(workload: Workload, given: PerQuery, what: str) -> list[float | None]:
-    """One entry for each query, None where nothing was given."""
-    if isinstance(given, Mapping):
-        unknown = [query_id for query_id in given if query_id not in set(workload.ids)]
-        if unknown:
-            raise WorkloadError(f"{what} is given for {shown(unknown[0])}, which is the id of no query")
-        entries: list[float | None] = [given.get(query_id) for query_id in workload.ids]
-    elif isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
-        entries = list(given)
-        if len(entries) != len(workload):
-            raise WorkloadError(f"{what} is given for {len(entries):,} queries, but there are {len(workload):,}")
-    else:
-        entries = [given] * len(workload)
-    for entry in entries:
-        if entry is None:
-            continue
-        number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
-        if not number or not 0 < entry < math.inf:
-            raise ArgumentError(f"{what} must be a positive number, not {shown(entry)}")
-    return entries
-
-
-def _weights(workload: Workload, importance: PerQuery) -> Floats:
-    weights = np.array([1.0 if one is None else float(one) for one in _per_query(workload, importance, "importance")])
-    if len(weights) and weights.max() > _MOST_IMPORTANT * weights.min():
-        raise WorkloadError(f"queries may differ in importance by a factor of {_MOST_IMPORTANT:,} at most")
-    return weights
-
-
-def _least_units(workload: Workload, ceilings: PerQuery, measure: Measure) -> Units:
-    errors = np.array([np.inf if one is None else float(one) for one in _per_query(workload, ceilings, "a ceiling")])
-    distinct, which = np.unique(errors, return_inverse=True)
-    bounded = np.isfinite(distinct)
-    least = np.zeros(len(distinct), np.int64)
-    least[bounded] = costs_for_errors(measure, distinct[bounded])
-    return least[which]
 
 
 def _booked(measure: Measure, units: Units) -> Units:

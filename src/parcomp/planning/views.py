@@ -11,7 +11,7 @@ from parcomp.markup import bar, block, emphasized, table
 from parcomp.picture import drawing
 
 if TYPE_CHECKING:
-    from parcomp.planning.planner import Plan
+    from parcomp.planning.result import Plan
 
 __all__ = ["plan_html", "plot_plan"]
 
