@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from parcomp.noise.difference import error_of_difference, spread_of_difference
     from parcomp.noise.noisy_search import halvings_of, search, searched, steps_of
     from parcomp.noise.sampler import add_noise
+    from parcomp.noise.strategic import release, solve_back
 
 __all__ = [
     "Mechanism",
@@ -19,9 +20,11 @@ __all__ = [
     "error_of_difference",
     "halvings_of",
     "mechanism_for",
+    "release",
     "search",
     "searched",
     "size_of_sum",
+    "solve_back",
     "spread_of_difference",
     "stays_within",
     "steps_of",
@@ -33,6 +36,7 @@ _, __getattr__, __dir__ = lazy_exports(
         "sampler": "add_noise",
         "combination": "size_of_sum stays_within",
         "noisy_search": "halvings_of search searched steps_of",
+        "strategic": "release solve_back",
         "difference": "error_of_difference spread_of_difference",
     },
 )

@@ -15,12 +15,13 @@ from parcomp.costs import MAX_UNITS, UNITS_PER_ONE
 from parcomp.errors import CostError
 from parcomp.model import book_each
 from parcomp.planning.utility import Floats, Noise, expected_error
-from parcomp.privacy import Measure, laplace_scale, sigma_for_mu, sigma_for_rho
+from parcomp.privacy import Measure, discrete_gaussian_mu, laplace_scale, sigma_for_mu, sigma_for_rho
 
 __all__ = [
     "Floats",
     "Units",
     "costs_for_errors",
+    "equivalent_units",
     "error_exponent",
     "expected_errors",
     "noise_of",
@@ -32,6 +33,10 @@ Units = npt.NDArray[np.int64]
 
 _LARGEST_COST = 1_000.0
 """The additive cost beyond which noise is as good as none, and its scale too small to be worked out."""
+
+
+_NARROWEST, _WIDEST = 0.032, 9e8
+"""The scales of noise whose cost is looked up by their error."""
 
 
 def error_exponent(measure: Measure) -> float:
@@ -73,6 +78,30 @@ def noise_scales(measure: Measure, units: Units) -> Floats:
             return sigma_for_rho(np.minimum(parameter, _LARGEST_COST))
         case "gdp":
             return np.asarray(sigma_for_mu(np.minimum(parameter, math.sqrt(_LARGEST_COST))))
+
+
+def equivalent_units(measure: Measure, errors: Floats) -> Units:
+    """What noise on a count costs that has about these expected errors, in additive units: to compare, not to charge.
+
+    >>> from parcomp.privacy.measures import PURE
+    >>> equivalent_units(PURE, np.array([20.0]))
+    array([49979191])
+    """
+    noise = noise_of(measure)
+    low, high = np.full(len(errors), math.log(_NARROWEST)), np.full(len(errors), math.log(_WIDEST))
+    for _ in range(50):
+        middle = (low + high) / 2
+        met = expected_error(noise, np.exp(middle)) <= errors
+        low, high = np.where(met, middle, low), np.where(met, high, middle)
+    scale = np.exp(low)
+    match measure.name:
+        case "pure":
+            cost = 1 / scale
+        case "zcdp":
+            cost = 0.5 / scale**2
+        case "gdp":
+            cost = discrete_gaussian_mu(scale) ** 2
+    return np.maximum(1, np.ceil(cost * UNITS_PER_ONE)).astype(np.int64)
 
 
 def costs_for_errors(measure: Measure, errors: Floats) -> Units:

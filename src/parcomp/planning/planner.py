@@ -21,7 +21,7 @@ from parcomp.costs import Amount, square_up
 from parcomp.errors import ArgumentError, CostError, shown
 from parcomp.model import Workload, book_each
 from parcomp.overlap import Bracket
-from parcomp.planning.accuracy import costs_for_errors, error_exponent, expected_errors, parameter_units
+from parcomp.planning.accuracy import equivalent_units, error_exponent, expected_errors, parameter_units
 from parcomp.planning.arguments import (
     PerQuery,
     StrategyName,
@@ -292,10 +292,8 @@ def _with_strategy(
     """The plan of a strategy."""
     simple = _simple_means(problem, measure, gamma, weights)
     asked = problem.queries
-    least = expected_errors(measure, np.array([problem.budget]))
     units = np.zeros(len(workload), np.int64)
-    # What an error below all that the budget buys would cost is more than anything could be charged.
-    units[asked] = costs_for_errors(measure, np.maximum(found.errors[asked], least))
+    units[asked] = equivalent_units(measure, found.errors[asked])
     if found.units is not None:
         units = np.where(found.units > 0, found.units, units)
     return Plan(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from parcomp.model import Workload
 from parcomp.planning.accuracy import Floats, Units
@@ -60,6 +61,23 @@ class Histogram:
     queries: Indices
     atoms: Atoms
     units: int
+
+    def locate(self, satisfied: npt.NDArray[np.bool_]) -> Indices:
+        """The atom that each row is in, by which of ``queries`` it satisfies; −1 where it satisfies none."""
+        place = {
+            np.asarray(one, np.int64).tobytes(): number
+            for number, one in enumerate(np.split(self.atoms.index, self.atoms.start[1:-1]))
+        }
+        return np.array([place.get(np.flatnonzero(row).tobytes(), -1) for row in satisfied], np.int64)
+
+    def add_up(self, counts: Sequence[int]) -> list[int]:
+        """The sum of each query's atoms, exactly."""
+        sums = [0] * len(self.queries)
+        start, index = self.atoms.start.tolist(), self.atoms.index.tolist()
+        for atom, count in enumerate(counts):
+            for query in index[start[atom] : start[atom + 1]]:
+                sums[query] += count
+        return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)

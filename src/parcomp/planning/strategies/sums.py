@@ -35,10 +35,11 @@ def errors_of_sums(measure: Measure, units: int, sizes: npt.NDArray[np.int64]) -
     """The expected absolute error of sums of so many noises, each bought for so many additive units; rounded up."""
     scale = float(noise_scales(measure, np.array([units]))[0])
     if noise_of(measure) == "discrete-laplace":
-        return np.take(up(laplace_sums(scale, int(sizes.max(initial=0)))), sizes)
+        errors: Floats = up(laplace_sums(scale, int(sizes.max(initial=0))))
+        return np.asarray(errors[sizes], np.float64)
     one = float(expected_error("discrete-gaussian", scale))
     spread = scale * np.sqrt(sizes)
-    return np.minimum(combined_error(scale, spread, sizes), np.asarray(up(np.minimum(one * sizes, spread))))
+    return np.asarray(np.minimum(combined_error(scale, spread, sizes), up(np.minimum(one * sizes, spread))))
 
 
 def combined_error(sigma: float, spread: Floats, terms: npt.NDArray[np.int64] | int) -> Floats:
