@@ -1,8 +1,8 @@
 """The joint distribution of the answers of a correlated strategy, by draws.
 
-Answers are off by e = H⁺·noise.  If noise is what it should be, e has the covariance Σ = σ²·(HᵀH)⁻¹, and eᵀ·Σ⁻¹·e, summed
-over many releases, is as good as χ² distributed.  Nothing is seeded; each comparison may raise a false alarm once in
-10⁹ runs, and must reject noise whose scale is off by a tenth.
+Answers are off by e = H⁺·noise.  If noise is what it should be, e has the covariance Σ = σ²·(HᵀH)⁻¹, and eᵀ·Σ⁻¹·e,
+summed over many releases, is as good as χ² distributed.  Nothing is seeded; each comparison may raise a false alarm
+once in 10⁹ runs, and must reject noise whose scale is off by a tenth.
 """
 
 from functools import cache

@@ -101,7 +101,7 @@ def equivalent_units(measure: Measure, errors: Floats) -> Units:
             cost = 0.5 / scale**2
         case "gdp":
             cost = discrete_gaussian_mu(scale) ** 2
-    return np.maximum(1, np.ceil(cost * UNITS_PER_ONE)).astype(np.int64)
+    return np.asarray(np.maximum(1, np.ceil(cost * UNITS_PER_ONE)), np.int64)
 
 
 def costs_for_errors(measure: Measure, errors: Floats) -> Units:

@@ -83,7 +83,7 @@ def test_gaussian_differential_privacy_composes_shifts_of_integers():
 
 @pytest.mark.parametrize("measure", [ZCDP, GDP], ids=["zcdp", "gdp"])
 def test_planned_strategies_never_cost_more_than_their_budget(measure):
-    """The matrix and σ of a plan, on every row: at most what it says, which is at most the budget, and not much less."""
+    """The matrix and σ of a plan, on every row: at most what it says, which is at most the budget, and hardly less."""
     for number, (draw, one) in enumerate(workloads(7, 60 if measure is ZCDP else 20)):
         budget = str(round(float(10 ** draw.uniform(-2, 1.5)), 9))
         importance = (10.0 ** draw.uniform(-1, 1, len(one.workload))).tolist() if number % 2 else None

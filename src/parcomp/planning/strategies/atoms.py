@@ -59,7 +59,7 @@ class Atoms:
         return Atoms(count[self.start], place[self.index[inside]], len(queries))
 
 
-def list_atoms(compiled: CompiledWorkload, limit: int = ATOM_LIMIT) -> Atoms | None:
+def list_atoms(compiled: CompiledWorkload) -> Atoms | None:
     """All atoms of a compiled workload, or None where they are too many to be listed."""
     count = compiled.query_count
     if not count:
@@ -73,7 +73,7 @@ def list_atoms(compiled: CompiledWorkload, limit: int = ATOM_LIMIT) -> Atoms | N
             if len(alive) * len(values) > _CANDIDATES:
                 return None
             alive = _refined(alive, values)
-            if len(alive) > limit:
+            if len(alive) > ATOM_LIMIT:
                 return None
     member = unpack_bits(alive, count)
     start = np.concatenate(([0], np.cumsum(member.sum(axis=1, dtype=np.int64))))

@@ -52,7 +52,7 @@ def charge_up(measure: Measure, form: int, sigma: float) -> int:
 
     >>> from parcomp.privacy.measures import GDP, ZCDP
     >>> charge_up(ZCDP, 200, 10.0), charge_up(GDP, 100, 1000.0)
-    (1000000000, 100009)
+    (1000000000, 100001)
     """
     noise = Fraction(_sigma(sigma))
     if measure.name == "zcdp":

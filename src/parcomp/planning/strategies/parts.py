@@ -32,22 +32,39 @@ class Part:
 
 
 def split(compiled: CompiledWorkload) -> Part:
-    """The tree of parts of a compiled workload, whatever it weighs."""
+    """The tree of parts of a compiled workload, whatever it weighs.
+
+    Queries that every row satisfies share no attribute with others.  They are a part of their own where the others
+    have parts.
+    """
     even = replace(compiled, weights=np.ones(compiled.query_count, np.int64))
-    return _part(even, np.arange(compiled.query_count), reduce(even, _RULES).root)
+    everything = np.diff(compiled.start) == 0
+    if everything.any() and not everything.all():
+        constrained, free = np.flatnonzero(~everything), np.flatnonzero(everything)
+        rest = _part(keep_queries(even, constrained), constrained)
+        if rest.kind != "leaf":
+            return Part(even, np.arange(len(everything)), "sum", (rest, Part(keep_queries(even, free), free, "leaf")))
+    return _part(even, np.arange(len(everything)))
 
 
-def _part(compiled: CompiledWorkload, queries: Indices, node: Node) -> Part:
+def _part(compiled: CompiledWorkload, queries: Indices) -> Part:
+    return _tree(compiled, queries, reduce(compiled, _RULES).root)
+
+
+def _tree(compiled: CompiledWorkload, queries: Indices, node: Node) -> Part:
     if isinstance(node, Leaf):
         return Part(compiled, queries, "leaf")
-    parts = [
-        _part(part.compiled, queries[part.queries], below) for part, below in zip(node.parts, node.nodes, strict=True)
+    below = [
+        (part.queries, _tree(part.compiled, queries[part.queries], node))
+        for part, node in zip(node.parts, node.nodes, strict=True)
     ]
     if isinstance(node, Sum):
-        return Part(compiled, queries, "sum", tuple(parts))
-    # Of equal weights, the search for the heaviest row leaves out what meets nothing else; here it counts too.
-    kept = np.concatenate([part.queries for part in node.parts])
-    lonely = np.setdiff1d(np.arange(len(queries)), kept)
+        return Part(compiled, queries, "sum", tuple(part for _, part in below))
+    # Of equal weights, the search for the heaviest row leaves out most of what meets nothing else.  Here it counts too,
+    # and is one leaf: none of these queries meets another.
+    met = [(own, part) for own, part in below if len(own) > 1]
+    lonely = np.setdiff1d(np.arange(len(queries)), np.concatenate([np.zeros(0, np.int64), *(own for own, _ in met)]))
+    parts = [part for _, part in met]
     if len(lonely):
         parts.append(Part(keep_queries(compiled, lonely), queries[lonely], "leaf"))
-    return Part(compiled, queries, "max", tuple(parts))
+    return parts[0] if len(parts) == 1 else Part(compiled, queries, "max", tuple(parts))

@@ -47,8 +47,9 @@ def combined_error(sigma: float, spread: Floats, terms: npt.NDArray[np.int64] | 
 
     ``spread`` is σ times the norm of the weights of each combination.
     """
-    # The terms from k = 2 on are less than a millionth of the first for σ ≥ ½, and all of it is too much below.
-    wave = 2.000_002 * math.exp(-2 * (math.pi * max(sigma, 0.5)) ** 2) if sigma >= 0.5 else math.inf
+    # The terms from k = 2 on are less than a millionth of the first for σ ≥ ½.  Below, Poisson summation gives
+    # e < Σ exp(−k²/2σ²)/(σ·√(2π)), and the sum over all k is less than 1.3.
+    wave = 2.000_002 * math.exp(-2 * (math.pi * sigma) ** 2) if sigma >= 0.5 else 0.52 / sigma
     return np.asarray(up(math.sqrt(2 / math.pi) * spread * (1 + 2 * np.sqrt(terms * wave / math.pi))))
 
 
