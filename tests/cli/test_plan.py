@@ -11,6 +11,9 @@ import parcomp as pc
 from parcomp.cli import main
 from parcomp.samples import census_sample, paper_example
 
+LAST = ["mean_error", "uniform_mean_error", "sequential_mean_error", "loss", "strategy", "lower_bound"]
+"""What the last line of JSON says."""
+
 
 @pytest.fixture
 def paper(tmp_path):
@@ -30,7 +33,8 @@ def test_json_has_a_line_for_each_query_and_one_for_the_whole(paper, capsys, mea
     assert main(arguments) == 0
     *lines, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert [list(line) for line in lines] == [["id", "cost", "expected_error"]] * 6
-    assert list(last) == ["mean_error", "uniform_mean_error", "sequential_mean_error", "loss"]
+    assert list(last) == LAST
+    assert last["strategy"] == "independent"
     assert [line["id"] for line in lines] == paper_example().ids
     assert last["mean_error"] == pytest.approx(np.mean([line["expected_error"] for line in lines]))
     assert last["mean_error"] <= last["uniform_mean_error"] * 1.0001 < last["sequential_mean_error"]
@@ -38,6 +42,34 @@ def test_json_has_a_line_for_each_query_and_one_for_the_whole(paper, capsys, mea
     # Queries 1, 2 and 4 meet in one row.
     power = 2 if measure == "gdp" else 1
     assert sum(lines[position]["cost"] ** power for position in (0, 1, 3)) <= 0.5**power + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("measure", "strategy", "used"),
+    [
+        ("zcdp", "correlated", "correlated"),
+        ("gdp", "auto", "correlated"),
+        ("pure", "atoms", "atoms"),
+        ("pure", "auto", "atoms"),
+    ],
+)
+def test_a_strategy_has_less_error_and_says_what_it_is(paper, capsys, measure, strategy, used):
+    """Below the mean error without it, at the same budget; the bound of a correlated one is below its error."""
+    arguments = [*paper, "--measure", measure, "--budget", "0.5", "--json"]
+    assert main(arguments) == 0
+    alone = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert main([*arguments, "--strategy", strategy]) == 0
+    *lines, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [list(line) for line in lines] == [["id", "cost", "expected_error"]] * 6
+    assert list(last) == LAST
+    assert last["strategy"] == used
+    assert last["mean_error"] == pytest.approx(np.mean([line["expected_error"] for line in lines]))
+    assert last["mean_error"] < 0.95 * alone["mean_error"]
+    assert last["loss"] <= 0.5
+    assert (last["lower_bound"] is None) == (used == "atoms")
+    assert used == "atoms" or 0.98 * last["mean_error"] < last["lower_bound"] <= last["mean_error"]
+    assert main([*arguments[:-1], "--strategy", strategy]) == 0
+    assert f"{used} plan for 6 queries" in capsys.readouterr().out
 
 
 def test_people_see_means_a_chart_and_both_ends(tmp_path, capsys):
@@ -73,6 +105,9 @@ def test_a_ceiling_alone_gives_the_budget(paper, capsys):
         (["--measure", "pure", "--budget", "1", "--max-error", "nan"], "must be a positive number"),
         (["--measure", "pure", "--budget", "0.1", "--max-error", "1"], "does not keep the ceilings"),
         (["--measure", "pure", "--budget", "0.000000001"], "too small"),
+        (["--measure", "pure", "--budget", "1", "--strategy", "best"], "--strategy"),
+        (["--measure", "pure", "--budget", "1", "--strategy", "correlated"], "zcdp or gdp"),
+        (["--measure", "gdp", "--budget", "1", "--strategy", "auto", "--objective", "max"], "least mean error"),
         (["--measure", "pure"], "--budget"),
         (["--budget", "1"], "--measure"),
     ],

@@ -26,9 +26,9 @@ def print_plan(title: str, answer: Plan) -> None:
     console = new_console(title)
     spent = f"{answer.measure.symbol} = {answer.loss:,.6g} on the heaviest row"
     near = "" if answer.gap is None else f", within {max(answer.gap, 1e-4):.2%} of the optimum"
-    console.print(
-        f"{answer.objective} plan for {len(answer.workload):,} queries: {spent}{near}  ({answer.seconds:.2f} s)"
-    )
+    if answer.lower_bound and answer.matrix is not None:
+        near = f", within {max(answer.mean_error / answer.lower_bound - 1, 1e-4):.2%} of the best Gaussian noise"
+    console.print(f"{answer.title} plan for {len(answer.workload):,} queries: {spent}{near}  ({answer.seconds:.2f} s)")
     console.print()
     console.print(_means(answer))
     if len(answer.workload):
@@ -43,7 +43,7 @@ def _means(answer: Plan) -> Table:
     rows = (
         ("mean error, sequential", answer.sequential_mean_error, "red"),
         ("mean error, uniform", answer.uniform_mean_error, "yellow"),
-        (f"mean error, {answer.objective} plan", answer.mean_error, "green"),
+        (f"mean error, {answer.title} plan", answer.mean_error, "green"),
     )
     # Sequential composition is often so far off that the other bars would vanish beside it.
     longest = max(answer.uniform_mean_error, answer.mean_error) or 1.0

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parcomp.costs import Amount, square_up
+from parcomp.costs import UNITS_PER_ONE, Amount, square_up
 from parcomp.errors import ArgumentError, CostError, shown
 from parcomp.model import Workload, book_each
 from parcomp.overlap import Bracket
@@ -36,6 +36,7 @@ from parcomp.planning.fit import weigh
 from parcomp.planning.interior_point import least_total_error
 from parcomp.planning.problem import AllocationProblem, Floats, Units, allocation_problem
 from parcomp.planning.result import Objective, Plan
+from parcomp.planning.robust import harden
 from parcomp.planning.rows import EveryRow, RowSource, row_source
 from parcomp.planning.slack import raise_costs
 from parcomp.planning.strategies.atoms import Indices
@@ -59,6 +60,9 @@ _SLACK_SHARE = 0.15
 
 _STRATEGY_SHARE = 0.5
 """The most of the time that goes into a strategy before independent noise is planned, to which it is compared."""
+
+_ROBUST_SHARE = 0.65
+"""The same and what is kept for plans that are easier to prove, if the best one is not proven by then."""
 
 _BASELINE_SHARE = 0.2
 """The part of the time that may go into γ, of which only the uniform plan's error depends."""
@@ -140,10 +144,14 @@ def plan(
         same = problem.budget // gamma.upper
         fitted = Fitted(np.full(len(problem.count), same), gamma.upper * same, math.inf, 0, close=True)
     else:
-        search = deadline - _SLACK_SHARE * (deadline - time.monotonic())
+        left = deadline - time.monotonic()
+        robust = objective == "mean" and not needed and problem.truth is None and not isinstance(source, EveryRow)
+        search = deadline - (_ROBUST_SHARE if robust else _SLACK_SHARE) * left
         # On few or busy cores the threads of a linear algebra library wait for each other longer than they compute.
         with threadpool_limits(1, "blas"):
             fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
+            if robust and not fitted.close:
+                fitted = harden(problem, source, fitted, exponent, deadline - _SLACK_SHARE * left, tell)
         if problem.truth is not None:
             fitted = _raised_to_the_truth(problem, source, fitted, deadline)
         fitted = _no_worse_than_uniform(problem, objective, fitted, gamma.upper, exponent)
@@ -223,12 +231,13 @@ def _finished(
     units = np.zeros(len(workload), np.int64)
     errors = np.zeros(len(workload))
     means = [0.0, 0.0, 0.0]
-    gap = None
+    gap = lower = None
     if fitted is not None:
         units[problem.queries] = _booked(measure, fitted.units)[problem.class_of]
         errors[problem.queries] = expected_errors(measure, units[problem.queries])
         means = [float(weights @ errors / weights.sum()), *_simple_means(problem, measure, gamma, weights)]
         gap = _gap(problem, objective, fitted, error_exponent(measure))
+        lower = _lower_bound(problem, measure, objective, fitted, float(weights.sum()))
     return Plan(
         workload=workload,
         measure=measure,
@@ -243,6 +252,8 @@ def _finished(
         gap=gap,
         rounds=0 if fitted is None else fitted.rounds,
         seconds=time.monotonic() - began,
+        # Noise so narrow that it is 0 more often than not can be better than any on real numbers.
+        lower_bound=lower if lower is not None and lower <= means[0] else None,
     )
 
 
@@ -350,6 +361,17 @@ def _gap(problem: AllocationProblem, objective: Objective, fitted: Fitted, expon
     if objective == "uniform" or not 0 < fitted.bound < math.inf:
         return None
     return max(0.0, _value(problem, objective, fitted.units, exponent) / fitted.bound - 1)
+
+
+def _lower_bound(
+    problem: AllocationProblem, measure: Measure, objective: Objective, fitted: Fitted, total: float
+) -> float | None:
+    """A mean error that no noise on real numbers gets below which is drawn for each query by itself."""
+    if objective != "mean" or not 0 < fitted.bound < math.inf:
+        return None
+    budget = problem.budget / UNITS_PER_ONE
+    whole = {"pure": 1 / budget, "zcdp": 1 / math.sqrt(math.pi * budget), "gdp": math.sqrt(2 / math.pi / budget)}
+    return whole[measure.name] * fitted.bound / total
 
 
 def _booked(measure: Measure, units: Units) -> Units:

@@ -85,6 +85,11 @@ class Plan(Tabular):
         return amount_up(math.isqrt(square - 1) + 1 if square else 0)
 
     @property
+    def title(self) -> str:
+        """What kind of plan it is, in a word or two."""
+        return self.objective if self.strategy == "independent" else self.strategy
+
+    @property
     def worst_error(self) -> float:
         """The largest expected error."""
         return float(self.expected_errors.max(initial=0.0))

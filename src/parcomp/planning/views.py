@@ -29,7 +29,7 @@ def plan_html(plan: Plan) -> str:
         for name, error in (
             ("sequential", plan.sequential_mean_error),
             ("uniform", plan.uniform_mean_error),
-            (f"{plan.objective} plan", plan.mean_error),
+            (f"{plan.title} plan", plan.mean_error),
         )
     ]
     errors, costs = plan.expected_errors, plan.costs[:_ROWS]
@@ -40,7 +40,7 @@ def plan_html(plan: Plan) -> str:
     ]
     count = len(plan.workload)
     return block(
-        emphasized(f"{plan.objective} plan for {count:,} queries: {symbol} = {plan.loss:,.6g} on the heaviest row"),
+        emphasized(f"{plan.title} plan for {count:,} queries: {symbol} = {plan.loss:,.6g} on the heaviest row"),
         table(("", "", ""), means, (False, True, False)),
         table(("query", f"cost {symbol}", "expected error", ""), listed, (False, True, True, False)),
         f"… {count - _ROWS:,} more queries; to_pandas() has all" if count > _ROWS else "",
@@ -51,7 +51,7 @@ def plot_plan(plan: Plan, path: str | Path | None, axes: Any) -> Any:
     """Draw the distribution of the expected errors beside the errors of the sequential and the uniform plan."""
     errors = np.sort(plan.expected_errors[plan.expected_errors > 0])
     share = np.arange(1, len(errors) + 1) / max(1, len(errors))
-    label = f"{plan.objective} plan, mean {plan.mean_error:.4g}"
+    label = f"{plan.title} plan, mean {plan.mean_error:.4g}"
     with drawing(path, axes, figsize=(8, 4.8)) as drawn:
         drawn.step(errors, share, where="post", color="#1a7f37", label=label)
         for name, value, color in (
