@@ -20,7 +20,6 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from parcomp.bits import unpack_bits
 from parcomp.overlap import accepting_queries
@@ -65,6 +64,7 @@ class _Relaxation:
 
     def solve(self, deadline: float) -> Floats:
         """The cost of each group; at the deadline, as good as it is by then."""
+        from scipy.optimize import minimize  # noqa: PLC0415  slow to import, and only hard workloads need it
 
         def stop_when_late(intermediate_result: object) -> None:  # noqa: ARG001  (so SciPy knows it)
             if time.monotonic() >= deadline:
