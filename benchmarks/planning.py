@@ -13,7 +13,7 @@ from parcomp import Workload
 from parcomp.experiments import workloads
 from parcomp.planning import Plan, plan
 
-__all__ = ["plan_noise", "plan_shapes"]
+__all__ = ["plan_noise", "plan_shapes", "plan_strategies"]
 
 _SCALES = {"pure": ("Laplace", 0.5), "zcdp": ("Gaussian", 0.66)}
 """Of each measure: its noise, and the goal for its mean scale as a part of the uniform one's."""
@@ -34,6 +34,7 @@ def _warm_up() -> None:
         workloads.points(100, 10, 5, 0),
     ):
         plan(workload, budget=1, time_limit=5.0)
+    plan(workloads.census_sample(100, 0), "gdp", 1, strategy="correlated")
 
 
 @benchmark("plan-noise")
@@ -98,3 +99,35 @@ def plan_shapes(settings: Settings) -> Iterator[Row]:
                 figures,
                 Goal("no worse than uniform", answer.mean_error <= answer.uniform_mean_error),
             )
+
+
+@benchmark("plan-strategies")
+def plan_strategies(settings: Settings) -> Iterator[Row]:
+    """Strategies on census samples at one budget: mean expected error, as a part of that of independent noise."""
+    _warm_up()
+    cases = [(200, 3)] if settings.quick else [(200, 10), (1_000, 10)]
+    for t, sets in cases:
+        for measure, strategy, wanted in (("gdp", "correlated", 0.6), ("pure", "atoms", 0.45)):
+            ratios, against_uniform, gaps, seconds = [], [], [], []
+            for seed in range(1_000, 1_000 + sets):
+                workload = workloads.census_sample(t, seed)
+                alone = plan(workload, measure, 1)
+                answer, timing = timed(lambda w=workload, kind=measure, name=strategy: plan(w, kind, 1, strategy=name))
+                ratios.append(answer.mean_error / alone.mean_error)
+                against_uniform.append(answer.mean_error / alone.uniform_mean_error)
+                gaps.append(answer.mean_error / answer.lower_bound - 1 if answer.lower_bound else 0.0)
+                seconds.append(timing.seconds)
+            figures = {
+                "sets": sets,
+                "ratio": mean(ratios),
+                "± s.e.": float(np.std(ratios, ddof=1) / np.sqrt(sets)),
+                "to uniform": mean(against_uniform),
+                "from bound": f"≤ {max(gaps):.1%}" if strategy == "correlated" else "",
+                "mean": Timing(mean(seconds)),
+                "longest": Timing(max(seconds)),
+            }
+            goal = Goal(
+                f"ratio ≤ {wanted}, ≤ 15 s, ≤ 3 % from the bound",
+                mean(ratios) <= wanted and max(seconds) <= 15 and max(gaps) <= 0.03,
+            )
+            yield Row(f"t={t:,}, {strategy}, {measure}", figures, goal if t == 1_000 else None)

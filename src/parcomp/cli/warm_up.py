@@ -114,6 +114,7 @@ def _custodians() -> None:
 
 def _plans() -> None:
     pc.plan(_random(40, 10, 30, most=5), "pure", 1, time_limit=10.0)
+    pc.plan(_random(30, 3, 8, most=3), "gdp", 1, strategy="correlated", time_limit=10.0)
 
 
 def _estimates() -> None:

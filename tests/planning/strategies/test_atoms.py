@@ -70,7 +70,7 @@ def test_some_queries_have_the_atoms_that_are_left_of_all():
     ]
 
 
-@pytest.mark.parametrize(("name", "limit"), [("_CANDIDATES", 500), ("ATOM_LIMIT", 50)])
+@pytest.mark.parametrize(("name", "limit"), [("_CANDIDATES", 500), ("ATOM_LIMIT", 50), ("WORD_LIMIT", 50)])
 def test_too_many_are_not_listed(monkeypatch, name, limit):
     compiled = group_queries(census_sample(60, 1))[0].compiled
     assert len(list_atoms(compiled)) > 50

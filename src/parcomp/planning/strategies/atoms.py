@@ -28,6 +28,9 @@ Words = npt.NDArray[np.uint64]
 ATOM_LIMIT = 200_000
 """The most atoms that are listed, also on the way to the last attribute."""
 
+WORD_LIMIT = 1 << 22
+"""The most words of bits that they may take."""
+
 _CANDIDATES = 1 << 22
 """The most choices of values that are looked at for one attribute."""
 
@@ -70,24 +73,27 @@ def list_atoms(compiled: CompiledWorkload) -> Atoms | None:
     for attribute in np.argsort(compiled.sizes, kind="stable").tolist():
         values = _distinct(accepting[first[attribute] : first[attribute + 1]])
         if len(values) > 1:
-            if len(alive) * len(values) > _CANDIDATES:
+            refined = _refined(alive, values)
+            if refined is None:
                 return None
-            alive = _refined(alive, values)
-            if len(alive) > ATOM_LIMIT:
-                return None
+            alive = refined
     member = unpack_bits(alive, count)
     start = np.concatenate(([0], np.cumsum(member.sum(axis=1, dtype=np.int64))))
     return Atoms(start, np.nonzero(member)[1].astype(np.int64), count)
 
 
-def _refined(alive: Words, values: Words) -> Words:
-    """What is alive after one more attribute, each set once; where nothing is, nothing is kept."""
+def _refined(alive: Words, values: Words) -> Words | None:
+    """What is alive after one more attribute, each set once and no empty one; None where that is too much."""
+    if len(alive) * len(values) > _CANDIDATES:
+        return None
     at_once = max(1, _CHUNK // values.size)
-    found = []
+    found = values[:0]
     for begin in range(0, len(alive), at_once):
         met = (alive[begin : begin + at_once, None, :] & values[None, :, :]).reshape(-1, alive.shape[1])
-        found.append(_distinct(met[met.any(axis=1)]))
-    return _distinct(np.concatenate(found)) if len(found) > 1 else found[0]
+        found = _distinct(np.concatenate((found, _distinct(met[met.any(axis=1)]))))
+        if len(found) > ATOM_LIMIT or found.size > WORD_LIMIT:
+            return None
+    return found
 
 
 def _distinct(sets: Words) -> Words:

@@ -16,10 +16,10 @@ which is convex in Σ⁻¹.  Independent noise is the case of a diagonal Σ.
 
 It holds for every p and D.  At the optimum D_qq = a_q/√(Σ₀)_qq, the bound is attained, and Σ is a multiple of Σ₀.
 
-**The search.**  With D = diag(a/σ) of the Σ₀ before, each atom's weight is multiplied by the square of what it costs
-under Σ₀, relative to the mean.  (For a fixed D this is the multiplicative algorithm for optimal designs under the
-criterion tr S^½, for which the power 1/(1 − ½) = 2 climbs monotonically: Yu 2010.)  A round takes one symmetric
-eigenproblem of the size of the queries.
+**The search.**  With D = diag(a/σ) of the Σ₀ before, each atom's weight is multiplied by a power of what it costs under
+Σ₀, relative to the mean.  (For a fixed D this is the multiplicative algorithm for optimal designs under the criterion
+tr S^½, for which the power 1/(1 − ½) = 2 climbs monotonically: Yu 2010.  A higher one is quicker, and is given up once
+the bound falls.)  A round takes one symmetric eigenproblem of the size of the queries.
 
 Queries beyond ``BLOCK`` are cut into blocks with noise of their own, a block-diagonal Σ.  The bound of each block holds
 for whatever noise its queries get, so their sum holds for all noise.
@@ -53,6 +53,9 @@ _CLOSE = 5e-3
 """The distance from the bound at which the search ends."""
 
 _ROUNDS = 300
+_QUICK, _MONOTONE = 3.5, 2.0
+"""Powers of the update; from about 5 on it diverges."""
+
 _RIDGE = 1e-6
 """Added to D^½·S·D^½, relative to its mean diagonal entry, so that dependent queries do no harm."""
 
@@ -84,7 +87,7 @@ def correlate(
     pieces = np.array_split(np.arange(count), -(-count // BLOCK))
     blocks = [_Block(piece, atoms if len(pieces) == 1 else atoms.within(piece), importance[piece]) for piece in pieces]
     weight = np.full(len(atoms), 1 / len(atoms))
-    rounds = 0
+    rounds, power, best = 0, _QUICK, 0.0
     # On busy cores the threads of a linear algebra library wait for each other longer than they compute.
     with threadpool_limits(1, "blas"):
         while True:
@@ -97,7 +100,9 @@ def correlate(
             tell(rounds, dearest)
             if value <= (1 + _CLOSE) * bound or rounds == _ROUNDS or time.monotonic() >= deadline:
                 break
-            weight *= (cost / mean) ** 2
+            power = _QUICK if power == _QUICK and bound >= best * (1 - _MARGIN) else _MONOTONE
+            best = max(best, bound)
+            weight *= (cost / mean) ** power
             weight /= weight.sum()
             for block in blocks:
                 block.turn()
