@@ -109,7 +109,8 @@ def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: 
             blocks = [(part.queries[queries], root) for queries, root in found.blocks]
             return _Noise(blocks, found.value, found.bound, frozenset({"correlated"}), found.rounds)
     if part.kind == "leaf":
-        return _independent_noise(part, grouped, independent)
+        # Independent noise for the whole is no strategy, and for others to plan.
+        return None if part is grouped.part else _independent_noise(part, grouped, independent)
     below = [_noise_of(one, grouped, independent, deadline, tell) for one in part.parts]
     if any(one is None for one in below):
         return None

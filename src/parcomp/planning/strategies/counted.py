@@ -45,6 +45,8 @@ def counted_strategy(grouped: Grouped, independent: Independent, *, compare: boo
     many to be listed.
     """
     choice = _best(grouped.part, grouped, independent, compare)
+    if choice is None:
+        return None
     units = np.zeros(len(grouped.weights), np.int64)
     errors = np.zeros(len(grouped.weights))
     histograms = []
@@ -77,23 +79,25 @@ def counted_strategy(grouped: Grouped, independent: Independent, *, compare: boo
     )
 
 
-def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool) -> _Choice:
+def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool) -> _Choice | None:
+    """The choice of least value; independent noise for the whole is none, and for others to plan."""
     options = []
     if part.kind != "max":
         atoms = list_atoms(part.compiled)
         if atoms is not None:
             errors = errors_of_sums(grouped.measure, grouped.units, atoms.sizes())
             options.append(_Choice(part, float(grouped.importance[part.queries] @ errors), atoms))
-    if part.kind == "leaf" and (compare or not options):
+    if part.kind == "leaf" and part is not grouped.part and (compare or not options):
         positions = grouped.positions(part.queries)
         units, errors = independent(positions)
         options.append(_Choice(part, float(grouped.weights[positions] @ errors), units=units))
     if part.kind != "leaf":
-        below = tuple(_best(one, grouped, independent, compare) for one in part.parts)
+        found = [_best(one, grouped, independent, compare) for one in part.parts]
+        below = tuple(one for one in found if one is not None)
         values = np.array([one.value for one in below])
         power = 1 / (1 + error_exponent(grouped.measure)) if part.kind == "sum" else 1.0
         options.append(_Choice(part, float((values**power).sum() ** (1 / power)), below=below))
-    return min(options, key=lambda one: one.value)
+    return min(options, key=lambda one: one.value, default=None)
 
 
 def _shared(choice: _Choice, units: int, exponent: float) -> Iterator[tuple[_Choice, int]]:
