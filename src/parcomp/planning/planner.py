@@ -58,8 +58,8 @@ _SOLVERS: Final[dict[Objective, PoolSolver]] = {
 _SLACK_SHARE = 0.15
 """The part of the time that is kept for raising costs where the proof leaves slack."""
 
-_STRATEGY_SHARE = 0.5
-"""The most of the time that goes into a strategy before independent noise is planned, to which it is compared."""
+_STRATEGY_SHARE = {"auto": 0.5, "correlated": 0.85, "atoms": 0.85}
+"""The most of the time that goes into a strategy; the rest is for independent noise, which auto compares it with."""
 
 _ROBUST_SHARE = 0.65
 """The same and what is kept for plans that are easier to prove, if the best one is not proven by then."""
@@ -136,8 +136,8 @@ def plan(
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
     found = None
     if strategy != "independent":
-        half = time.monotonic() + _STRATEGY_SHARE * (deadline - time.monotonic())
-        found = _found(workload, kind, problem.budget, weights, strategy, half, tell)
+        until = time.monotonic() + _STRATEGY_SHARE[strategy] * (deadline - time.monotonic())
+        found = _found(workload, kind, problem.budget, weights, strategy, until, tell)
         if found is not None and strategy != "auto":
             return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
     if objective == "uniform" and not needed:
