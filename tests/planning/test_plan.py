@@ -309,6 +309,30 @@ def test_bad_input_is_refused():
         plan(workload, budget=1, ceilings=1e-310)
 
 
+@pytest.mark.parametrize("measure", list(MEASURES))
+def test_no_costs_have_a_mean_error_below_the_bound(measure, source):
+    """Random costs and those of the plan, moved a little, scaled to the budget on the heaviest of all rows."""
+    bounded = 0
+    for draw, one in judged(12, least=2):
+        importance = 10.0 ** draw.uniform(-1, 1, len(one.workload))
+        budget = str(round(float(10 ** draw.uniform(-1, 0.3)), 9))
+        answer = plan(one.workload, measure, budget, importance=importance.tolist())
+        if answer.lower_bound is None:
+            continue
+        bounded += 1
+        assert answer.lower_bound <= answer.mean_error
+        for spread in (0.01, 0.1, 1.0):
+            costs = answer.units * np.exp(draw.normal(0, spread, len(answer.units)))
+            units = np.where(answer.units > 0, np.ceil(costs), 0).astype(np.int64)
+            # Rounded up, so that these costs spend the budget or a little more.
+            top = replace(one, weights=units.tolist()).truth()
+            units = np.array([-(-unit * answer.budget_units // top) for unit in units.tolist()], np.int64)
+            errors = np.zeros(len(units))
+            errors[units > 0] = expected_errors(MEASURES[measure], units[units > 0])
+            assert importance @ errors / importance.sum() >= answer.lower_bound
+    assert bounded > 6
+
+
 def test_progress_hears_of_every_round(source):
     """Rounds are counted from 1, and the last heaviest row is within the budget."""
     heard = []

@@ -43,8 +43,8 @@ _PROOF_SHARE = 0.4
 class Fitted:
     """What each query of a class costs in units; no row is covered by more than ``upper``, at most the budget.
 
-    No plan has an objective below ``bound``; ``rounds`` counts the pools.  The plan is ``close`` if the search came to
-    its end: little was left to scale down.
+    No plan has an objective below ``bound``, which ``price`` proves (see :class:`Allocation`); ``rounds`` counts the
+    pools.  The plan is ``close`` if the search came to its end: little was left to scale down.
     """
 
     units: Units
@@ -52,6 +52,7 @@ class Fitted:
     bound: float
     rounds: int
     close: bool
+    price: Floats | None = None
 
 
 def best_allocation(
@@ -79,11 +80,13 @@ def best_allocation(
     last_search = deadline - min(_PROOF_SHARE * left, max(10 * proof_seconds, 0.05 * left))
     pool = _Pool(source)
     bound, rounds = -np.inf, 0
+    price: Floats | None = None
     best, least_heavy = problem.least, np.inf
     while True:
         rounds += 1
         allocation = solve_pool(problem, pool.rows, exponent, room)
-        bound = max(bound, allocation.bound if scalable else -np.inf)
+        if scalable and allocation.bound > bound:
+            bound, price = allocation.bound, allocation.price
         cost = problem.spread(allocation.cost)
         rows, load = source.heavy(cost)
         heaviest = float(load.max(initial=0.0))
@@ -111,7 +114,7 @@ def best_allocation(
         units = shrink(problem, units, weighed.upper, least_upper)
         upper = min(problem.budget, weighed.upper)
         close = weighed.upper <= 1.01 * problem.budget
-    return Fitted(units, upper, bound, rounds, close)
+    return Fitted(units, upper, bound, rounds, close, price)
 
 
 class _Pool:

@@ -32,10 +32,14 @@ _SATURATED = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """What each query of a class costs, as a fraction of the budget; no costs have an objective below ``bound``."""
+    """What each query of a class costs, as a fraction of the budget; no costs have an objective below ``bound``.
+
+    ``price`` is what the multipliers that prove the bound charge each class for a unit of cost, where they are known.
+    """
 
     cost: Floats
     bound: float
+    price: Floats | None = None
 
 
 def least_total_error(
@@ -65,8 +69,8 @@ def least_total_error(
         room - covered[matters] @ np.bincount(problem.group[stuck], (problem.count * cost)[stuck], problem.group_count),
         exponent,
     )
-    cost[free], bound = system.solve()
-    return Allocation(cost, fixed + bound)
+    cost[free], bound, price = system.solve()
+    return Allocation(cost, fixed + bound, price if free.all() else None)
 
 
 class _System:
@@ -98,8 +102,8 @@ class _System:
         loads: Floats = self.covered @ np.bincount(self.group, self.count * per_class, self.covered.shape[1])
         return loads
 
-    def solve(self) -> tuple[Floats, float]:
-        """Costs and a lower bound of the objective."""
+    def solve(self) -> tuple[Floats, float, Floats]:
+        """Costs, a lower bound of the objective, and the prices that prove it."""
         # Half of what the tightest row leaves, evenly: strictly inside.
         slack = self.capacity - self.load(self.least)
         above = np.full(len(self.group), 0.5 * float((slack / self.load(np.ones(len(self.group)))).min()))
@@ -107,10 +111,12 @@ class _System:
         size = len(slack) + int(self.bounded.sum())
         center = float(self.weight @ (self.least + above) ** -self.p) / size
         at = _Point(above, slack, center / slack, np.where(self.bounded, center / above, 0.0))
-        best = -np.inf
+        best, price = -np.inf, self.weight
         for _ in range(_STEPS):
             objective = float(self.weight @ (self.least + at.above) ** -self.p)
-            best = max(best, self._bound(at.row_dual))
+            bound = self._bound(at.row_dual)
+            if bound > best:
+                best, price = bound, self.price(at.row_dual)
             if objective - best <= _ACCURACY * objective:
                 break
             center = at.products() / size
@@ -126,7 +132,7 @@ class _System:
                 at = at._replace(above=at.above * (1 - 1e-9))
                 slack = np.maximum(self.capacity - self.load(self.least + at.above), 1e-300)
             at = at._replace(slack=slack)
-        return self.least + at.above, best * self.scale
+        return self.least + at.above, best * self.scale, price * self.scale
 
     def _bound(self, row_dual: Floats) -> float:
         """The Lagrangian's minimum over x ≥ least: a lower bound of the optimum for any multipliers (weak duality)."""

@@ -252,8 +252,7 @@ def _finished(
         gap=gap,
         rounds=0 if fitted is None else fitted.rounds,
         seconds=time.monotonic() - began,
-        # Noise so narrow that it is 0 more often than not can be better than any on real numbers.
-        lower_bound=lower if lower is not None and lower <= means[0] else None,
+        lower_bound=lower,
     )
 
 
@@ -366,12 +365,27 @@ def _gap(problem: AllocationProblem, objective: Objective, fitted: Fitted, expon
 def _lower_bound(
     problem: AllocationProblem, measure: Measure, objective: Objective, fitted: Fitted, total: float
 ) -> float | None:
-    """A mean error that no noise on real numbers gets below which is drawn for each query by itself."""
-    if objective != "mean" or not 0 < fitted.bound < math.inf:
+    """A mean error that no noise gets below which is drawn for each query by itself.
+
+    The bound of the search is for errors w·x^(−p) at x of the budget, those of noise on real numbers: with prices π
+    that some rows charge, Σ_k min_x (w_k·x^(−p) + π_k·x) less what the budget is worth.  A minimum is at x_k and worth
+    L_k = (1 + p)·w_k·x_k^(−p) = π_k·y_k for y_k = x_k·(1 + p)/p.  Discrete noise has r(x) of that error, where r falls
+    with the cost.  Up to y_k it is at least r(y_k), so that the minimum is at least r(y_k)^(1/(1 + p))·L_k; beyond, the
+    price alone is L_k.
+    """
+    if objective != "mean" or fitted.price is None or not 0 < fitted.bound < math.inf:
         return None
+    p = error_exponent(measure)
+    weight = problem.count * problem.importance
+    least = (p * weight / fitted.price) ** (1 / (1 + p))
+    most = np.minimum(least * (1 + p) / p * problem.budget, 2.0**61)
     budget = problem.budget / UNITS_PER_ONE
     whole = {"pure": 1 / budget, "zcdp": 1 / math.sqrt(math.pi * budget), "gdp": math.sqrt(2 / math.pi / budget)}
-    return whole[measure.name] * fitted.bound / total
+    smooth = whole[measure.name] * (most / problem.budget) ** -p
+    part = np.minimum(1.0, expected_errors(measure, np.maximum(1, np.ceil(most).astype(np.int64))) / smooth)
+    given = (1 + p) * weight * least**-p @ (1 - part ** (1 / (1 + p)))
+    bound = whole[measure.name] * (fitted.bound - float(given)) / total * (1 - 1e-6)
+    return bound if bound > 0 else None
 
 
 def _booked(measure: Measure, units: Units) -> Units:
