@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parcomp.graph.query_graph import build_query_graph
+from parcomp.overlap import targets
 from parcomp.overlap.box import box_search as module
 from parcomp.overlap.box.box_search import BoxSearch
 from parcomp.overlap.rows.every_row import brute_force
@@ -44,7 +45,7 @@ def test_brackets_the_truth_at_every_pause():
 def test_destructive_targets_are_sound(monkeypatch):
     """With next to no patience for the first attempt, bounds come from targets above the incumbent."""
     monkeypatch.setattr(module, "FIRST_BUDGET", 50)
-    monkeypatch.setattr(module, "GROWTH_ALLOWED", 1)
+    monkeypatch.setattr(targets, "GROWTH_ALLOWED", 1)
     for seed in range(1000):
         draw = np.random.default_rng(seed)
         compiled = random_compiled(draw, most_queries=60, weighted=bool(seed % 2))

@@ -14,7 +14,6 @@ that are complete together with a cover of the rest; an incumbent is a lower bou
 
 from __future__ import annotations
 
-from math import log
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.box import _search_kernels as kernels
 from parcomp.overlap.box import layout
 from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.overlap.targets import Targets
 from parcomp.slices import Slices
 
 __all__ = ["BoxSearch"]
@@ -34,10 +34,6 @@ __all__ = ["BoxSearch"]
 WORD_LIMIT = 1 << 25
 # The first attempt is at the exact value; only when it outlasts this work are larger targets tried.
 FIRST_BUDGET = 200_000_000
-# The next target is chosen to cost about so many times the last completed attempt ...
-GROWTH_WANTED = 4
-# ... and is given up for one half as far when it costs so many times as much.
-GROWTH_ALLOWED = 16
 
 # Which arrays of the stack grow when a kernel ends for want of them.
 _WANTING = {
@@ -63,9 +59,7 @@ class BoxSearch(Search):
         self._state = np.zeros(kernels.STATE_FIELDS, np.int64)
         self._state[kernels.LOWER], self._state[kernels.UPPER] = self.lower, self.upper
         self._best_row = self.row.copy()
-        self._step = 0
-        self._budget = FIRST_BUDGET
-        self._completed: tuple[int, int] | None = None
+        self._targets = Targets(FIRST_BUDGET)
         self._queries: layout.BoxQueries
         self._stack: layout.Stack
         self.stuck = False
@@ -104,15 +98,17 @@ class BoxSearch(Search):
             # With no target left between this one and the upper bound there is nothing easier to turn to.
             patient = self.upper - self._target <= 1
             stop = began + self.left
-            stop = stop if patient else min(stop, self._began + self._budget)
+            stop = stop if patient else min(stop, self._began + self._targets.budget)
             status = kernels.search(self._queries, self._stack, self._state, self._best_row, stop)
             self._take_over()
             if status in _WANTING:
                 self._grow(_WANTING[status])
             elif status == kernels.DONE:
-                self._after_success()
-            elif not patient and self._work >= self._began + self._budget:
-                self._after_giving_up()
+                self._targets.completed(self._target, self._work - self._began)
+                self._begin_next()
+            elif not patient and self._work >= self._began + self._targets.budget:
+                self._targets.given_up(self.lower, self.upper, self._target)
+                self._begin_next()
             yield self._work - began
 
     def _take_over(self) -> None:
@@ -134,32 +130,11 @@ class BoxSearch(Search):
         yield 8 * len(compiled.term) + len(self._stack.words)
         yield from renumber.slices(graph, order, self._stack.words[: graph.adjacency.size])
         self._ready = True
-        if self.lower < self.upper:
-            self._begin(self.lower)
-
-    def _after_success(self) -> None:
-        """Choose the next target so that it is likely to cost a few times as much as this one did."""
-        target, cost = self._target, self._work - self._began
-        self._budget = max(FIRST_BUDGET, GROWTH_ALLOWED * cost)
-        if self._completed is not None and cost > self._completed[1]:
-            stride = (self._completed[0] - target) * log(GROWTH_WANTED) / log(cost / self._completed[1])
-            self._step = max(1, min(int(stride), 2 * self._step))
-        else:
-            self._step *= 2
-        self._completed = (target, max(cost, 1))
-        self._begin_next()
-
-    def _after_giving_up(self) -> None:
-        """Try half as far below the upper bound; after the first attempt, a quarter of the gap."""
-        if self._step == 0:
-            self._step = max(1, (self.upper - self.lower) // 4)
-        else:
-            self._step = max(1, min(self._step, self.upper - self._target) // 2)
         self._begin_next()
 
     def _begin_next(self) -> None:
         if self.lower < self.upper:
-            self._begin(max(self.lower, self.upper - self._step))
+            self._begin(self._targets.begin(self.lower, self.upper))
 
     def _begin(self, target: int) -> None:
         self._began = self._work
