@@ -6,6 +6,7 @@ import pytest
 from parcomp.graph import build_query_graph
 from parcomp.overlap.box import BoxSearch
 from parcomp.overlap.graph_search import GraphSearch
+from parcomp.overlap.lean import LeanSearch
 from parcomp.overlap.part import PartSearch
 from parcomp.overlap.rows import RowSearch
 from parcomp.overlap.search import Strategy
@@ -15,6 +16,7 @@ from tests.workloads import heaviest_row, random_workload, row_weight
 SEARCHES = {
     "row search": RowSearch,
     "box search": lambda compiled, *start: BoxSearch(compiled, build_query_graph(compiled), *start),
+    "lean search": LeanSearch,
     "value search": ValueSearch,
     "coloring": lambda compiled, *start: GraphSearch(compiled, {Strategy.COLORING}, *start),
     "graph search": lambda compiled, *start: GraphSearch(compiled, {Strategy.COLORING, Strategy.BOX_SEARCH}, *start),

@@ -21,7 +21,7 @@ CHUNKS, PER_CHUNK = 50, 1_000
 SOAKED = 35
 """How many of the chunks are left to ``make soak``."""
 
-COMPLETE = {Strategy.BOX_SEARCH, Strategy.VALUE_SEARCH}
+COMPLETE = {Strategy.BOX_SEARCH, Strategy.LEAN_SEARCH, Strategy.VALUE_SEARCH}
 
 
 @pytest.mark.parametrize("chunk", shared_with_soak(CHUNKS, SOAKED))

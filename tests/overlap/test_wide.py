@@ -22,6 +22,7 @@ from parcomp.overlap.cover.groups import group_bound
 from parcomp.overlap.cover.helly import overlap_is_clique
 from parcomp.overlap.engine import Engine
 from parcomp.overlap.graph_search import GraphSearch
+from parcomp.overlap.lean import LeanSearch
 from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.overlap.reduce import Rule, reduce
 from parcomp.overlap.reduce.split import split_by_overlap
@@ -84,6 +85,7 @@ def test_every_combination_of_pieces(shape):
 def searches(compiled):
     """Each search on its own, from nothing."""
     row = np.zeros(compiled.attribute_count, np.int32)
+    yield LeanSearch(compiled)
     yield ValueSearch(compiled, root_rounds=20)
     yield ValueSearch(compiled)
     yield BoxSearch(compiled, build_query_graph(compiled))
@@ -147,7 +149,7 @@ def test_values_outside_the_pool_still_count():
         assert prove_upper(compiled, truth - 1) is None
 
 
-@pytest.mark.parametrize("kind", [ValueSearch, BoxSearch])
+@pytest.mark.parametrize("kind", [LeanSearch, ValueSearch, BoxSearch])
 def test_searches_that_learn_from_each_other_stay_sound(kind):
     """Told a bound or a row at any time, the bracket holds the truth: a search that is given up proves nothing."""
     draw = np.random.default_rng(11)
@@ -155,7 +157,7 @@ def test_searches_that_learn_from_each_other_stay_sound(kind):
         for wide in wides(shape, 6, seed=9, most_queries=120):
             compiled, truth = wide.compiled(), wide.truth()
             _, row = heaviest_row(compiled)
-            search = kind(compiled) if kind is ValueSearch else kind(compiled, build_query_graph(compiled))
+            search = kind(compiled, build_query_graph(compiled)) if kind is BoxSearch else kind(compiled)
             for _ in range(400):
                 search.advance(int(draw.integers(1, 100_000)))
                 if draw.random() < 0.2:

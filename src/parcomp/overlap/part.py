@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.cover import group_bound, overlap_is_clique
 from parcomp.overlap.graph_search import GRAPH_LIMIT, GraphSearch
+from parcomp.overlap.lean import LeanSearch, suits
 from parcomp.overlap.rows import RowSearch, enumeration_work, heaviest_row, sweep
 from parcomp.overlap.search import Row, Search, Strategy
 from parcomp.overlap.value import ValueSearch
@@ -23,14 +24,21 @@ _ENUMERATION_WORK = 1 << 20
 """Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
 
 _HEAD_START = 1 << 23
-"""Value search joins the search by the query graph once that is set up, or has spent this much work."""
+"""Searches by values join the search by the query graph once that is set up, or has spent this much work."""
+
+_LEAN_START = 1 << 30
+"""Where values are few, lean search has this much work ahead of value search."""
 
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
 
-_PATIENCE, _LAGGING = 1 << 28, 3
+_PATIENCE, _LEAN_PATIENCE, _LAGGING = 1 << 28, 1 << 32, 3
 """A search that has not lowered the upper end for this much work of its own, while another did so last, gets one part
-in 2 to the second number of the work: searches wait for each other, and one on the wrong track may be much slower."""
+in 2 to the last number of the work: searches wait for each other, and one on the wrong track may be much slower.  Lean
+search, which leads from the start, is given the second amount: its steps are few and long."""
+
+_NEVER = 1 << 62
+"""Work that is never done."""
 
 _PARALLEL_WORK = 1 << 22
 """From this much work in a slice on, two searches run on two threads; their kernels release the interpreter's lock."""
@@ -77,29 +85,36 @@ class PartSearch(Search):
         if chosen & _ON_GRAPH and compiled.query_count <= GRAPH_LIMIT:
             graph = GraphSearch(compiled, chosen, self.lower, self.row)
             searches.append(graph)
-        values_wanted = Strategy.VALUE_SEARCH in chosen
-        settled = False
+        waiting: list[type[LeanSearch] | type[ValueSearch]] = []
+        if Strategy.LEAN_SEARCH in chosen and suits(compiled):
+            waiting.append(LeanSearch)
+        if Strategy.VALUE_SEARCH in chosen:
+            waiting.append(ValueSearch)
+        due = _HEAD_START
         spent = spent_on_rows = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
         while self.lower < self.upper:
-            if values_wanted and not settled and (graph is None or graph.searching or spent >= _HEAD_START):
-                if graph is not None and Strategy.BOX_SEARCH in chosen:
-                    # Where cliques are overlapping sets, box search has nothing to learn from values.
-                    settled = yield from overlap_is_clique.slices(compiled)
-                if not settled:
-                    values_wanted = False
-                    searches.append(ValueSearch(compiled, self.lower, self.row))
+            if due == _HEAD_START and (graph is None or graph.searching):
+                due = 0
+            if waiting and spent >= due:
+                due = spent + _LEAN_START
+                if waiting[0] is ValueSearch and graph is not None and Strategy.BOX_SEARCH in chosen:
+                    # Where cliques are overlapping sets, box search has nothing to learn from such bounds.
+                    due = _NEVER if (yield from overlap_is_clique.slices(compiled)) else spent
+                if due != _NEVER:
+                    searches.append(waiting.pop(0)(compiled, self.lower, self.row))
+                    leader = searches[-1] if isinstance(searches[-1], LeanSearch) else leader
             if all(search.done for search in searches):
-                if not values_wanted:
+                if not waiting:
                     return
-                values_wanted = False
-                searches.append(ValueSearch(compiled, self.lower, self.row))
+                searches.append(waiting.pop(0)(compiled, self.lower, self.row))
             work = self.left
             amounts: dict[Search, int] = {}
             for search in searches:
                 if not search.done:
-                    lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
+                    patience = _LEAN_PATIENCE if isinstance(search, LeanSearch) else _PATIENCE
+                    lags = leader not in (None, search) and in_vain.get(search, 0) > patience
                     amounts[search] = work >> _LAGGING if lags else work
                     in_vain[search] = in_vain.get(search, 0) + amounts[search]
             if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):

@@ -25,6 +25,7 @@ class Strategy(StrEnum):
     GROUPS = "queries were put into groups that are disjoint, of which a row satisfies one each"
     COLORING = "queries were colored so that no two of a color meet, and a row satisfies one of each color"
     BOX_SEARCH = "the rows were cut into ever smaller boxes, and none is left that could hold a heavier row"
+    LEAN_SEARCH = "values were fixed in turn and queries settled, and none is left that could lead to a heavier row"
     VALUE_SEARCH = "values were fixed one by one, and none is left that could lead to a heavier row"
 
 

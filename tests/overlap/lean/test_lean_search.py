@@ -1,0 +1,136 @@
+"""The lean search against enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.lean import LeanSearch, lean_search, suits
+from tests.workloads import SHAPES, Wide, compile_values, heaviest_row, random_compiled, random_wide, row_weight
+
+
+def check_solve(search: LeanSearch, truth: int, draw: np.random.Generator, most: int) -> None:
+    """Run a search to its end with pauses at random, checking the bracket at each."""
+    lower, upper = search.lower, search.upper
+    for _ in range(10**6):
+        assert lower <= search.lower <= truth <= search.upper <= upper
+        assert row_weight(search.compiled, search.row) == search.lower
+        lower, upper = search.lower, search.upper
+        if search.done:
+            break
+        search.advance(int(draw.integers(1, most)))
+    assert search.lower == search.upper == truth
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers meet after a few problems, on threads, and attempts are soon given up for easier ones."""
+    monkeypatch.setattr(lean_search, "_TURN", 300)
+    monkeypatch.setattr(lean_search, "_THREADED", 2_000)
+    monkeypatch.setattr(lean_search, "_FIRST_BUDGET", 600)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_small_workloads_are_solved_exactly(block: int) -> None:
+    draw = np.random.default_rng(block)
+    for _ in range(400):
+        compiled = random_compiled(draw, density=0.6)
+        check_solve(LeanSearch(compiled), heaviest_row(compiled)[0], draw, 3_000)
+
+
+def deep(draw: np.random.Generator, queries: int = 80) -> CompiledWorkload:
+    """A workload on which branching runs deep; weights are 1, small, or as large as they may be."""
+    attributes, values = [(8, 2), (5, 4), (4, 6)][draw.integers(3)]
+    drawn = [
+        {int(a): np.flatnonzero(draw.random(values) < 0.5) for a in draw.choice(attributes, 3, replace=False)}
+        for _ in range(queries)
+    ]
+    drawn = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in drawn]
+    heaviest = [1, 10, (2**62 - 1) // queries][draw.integers(3)]
+    return compile_values([values] * attributes, drawn, draw.integers(1, heaviest + 1, queries))
+
+
+@pytest.mark.usefixtures("short_turns")
+@pytest.mark.parametrize("block", range(3))
+def test_two_workers_hand_over_and_lose_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they meet often, both have worked in most searches, and each pause brackets the truth."""
+    handed = []
+    hand_over = lean_search.hand_over
+    monkeypatch.setattr(lean_search, "hand_over", lambda *given: handed.append(hand_over(*given)))
+    draw = np.random.default_rng(100 + block)
+    for _ in range(60):
+        compiled = deep(draw)
+        check_solve(LeanSearch(compiled), heaviest_row(compiled)[0], draw, 5_000)
+    assert sum(handed) > 300
+
+
+@pytest.mark.usefixtures("short_turns")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_more_values_and_queries_than_a_word_holds(shape: str) -> None:
+    draw = np.random.default_rng(SHAPES.index(shape))
+    for _ in range(12):
+        wide = random_wide(draw, shape, most_queries=140)
+        check_solve(LeanSearch(wide.compiled()), wide.truth(), draw, 1_000_000)
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_what_is_learned_at_any_time_leaves_the_bracket_sound() -> None:
+    """A search that is ended since another has proven as much proves nothing of its own."""
+    draw = np.random.default_rng(7)
+    for _ in range(120):
+        compiled = deep(draw, 50)
+        truth, row = heaviest_row(compiled)
+        search = LeanSearch(compiled)
+        for _ in range(2_000):
+            search.advance(int(draw.integers(1, 2_000)))
+            if draw.random() < 0.1:
+                search.learn(search.lower, search.row, int(draw.integers(truth, search.upper + 1)))
+            if draw.random() < 0.02:
+                search.learn(truth, row, search.upper)
+            assert search.lower == row_weight(compiled, search.row) <= truth <= search.upper
+            if search.done:
+                break
+        assert search.done
+
+
+@pytest.mark.parametrize(
+    ("sizes", "queries", "weights", "truth"),
+    [
+        ([3], [{0: [1]}], [7], 7),
+        ([3], [{0: [0]}, {0: [1, 2]}, {0: [2]}], [3, 2, 2], 4),
+        ([1, 1], [{}, {}], [5, 6], 11),
+        ([], [{}], [2], 2),
+        ([2, 2], [{0: [0]}, {0: [1]}, {}], [1, 1, 1], 2),
+        ([4], [{0: [0]}, {0: [1]}], [10**6, 2**60], 2**60),
+        ([2, 2], [{0: [0], 1: [0]}, {0: [1], 1: [1]}], [2**61, 2**61 - 1], 2**61),
+    ],
+)
+def test_degenerate_workloads(
+    sizes: list[int], queries: list[dict[int, list[int]]], weights: list[int], truth: int
+) -> None:
+    """One attribute, one query, nothing constrained, no attribute, the largest weights."""
+    check_solve(LeanSearch(compile_values(sizes, queries, weights)), truth, np.random.default_rng(0), 10)
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_the_course_does_not_depend_on_the_slices() -> None:
+    """However the work is cut, and on threads or not, the same problems are bounded by the same workers."""
+    draw = np.random.default_rng(5)
+    for _ in range(10):
+        compiled = deep(draw, 120)
+        courses = set()
+        for work in (100, 3_000, 10**9):
+            search = LeanSearch(compiled)
+            while not search.done:
+                search.advance(work)
+            courses.add((search.nodes, search.lower, *(worker.done for worker in search._workers)))
+        assert len(courses) == 1
+
+
+def test_what_suits() -> None:
+    """Few values do; many values do not, and neither do so many attributes that the stack would take too much room."""
+    assert suits(compile_values([12] * 4, [{0: [1], 3: [2]}]))
+    assert not suits(compile_values([1 << 19], [{0: [1]}]))
+    assert not suits(compile_values([2] * 4_000, [{a: [0] for a in range(4_000)}]))
+    assert suits(Wide([300], [{0: frozenset([7])}], [1]).compiled())
