@@ -73,7 +73,8 @@ def _graphs() -> None:
     few = pc.Workload(domain, [domain.query(a=subsets[number % 8]) for number in range(60)])
     build_query_graph(compile_workload(few).compiled)
     arcs = [domain.query(a=[first, (first + 1) % 400, (first + 2) % 400]) for first in range(400)]
-    overlap_is_clique(compile_workload(pc.Workload(domain, arcs)).compiled)
+    for workload in (pc.Workload(domain, arcs), _random(60, 6, 8, most=3)):
+        overlap_is_clique(compile_workload(workload).compiled)
     for workload in (few, _random(80, 4, 9, most=2), _random(200, 5, 6, most=4)):
         pc.clique_number(workload, time_limit=2.0)
         pc.chromatic_number(workload)

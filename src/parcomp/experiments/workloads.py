@@ -6,7 +6,7 @@ arguments.  All weights are 1 unless a family says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -92,13 +92,19 @@ def points(t: int, m: int, size: int, seed: int, constraints: int | None = None)
     return Workload(domain, queries)
 
 
-def boxes(t: int, m: int, size: int, seed: int) -> Workload:
-    """A range between two uniform ends on every attribute: the range queries of relational data."""
+def boxes(t: int, m: int, size: int, seed: int, constraints: int | None = None, heaviest: int = 1) -> Workload:
+    """A range between two uniform ends on every attribute: the range queries of relational data.
+
+    With ``constraints`` a query has ranges on so many attributes only, as those of a dashboard do; weights are uniform
+    up to ``heaviest``.
+    """
     rng = np.random.default_rng(seed)
     domain = _integer_domain([size] * m, "boxes")
     ends = np.sort(rng.integers(0, size, (t, m, 2)), axis=2).tolist()
     ranges = ([Predicate.from_runs(size, [(low, high + 1)]) for low, high in query] for query in ends)
-    return Workload(domain, (Query(domain, tuple(enumerate(query))) for query in ranges))
+    chosen = _attributes(rng, t, m, constraints)
+    queries = [Query(domain, tuple((a, query[a]) for a in of)) for of, query in zip(chosen, ranges, strict=True)]
+    return Workload(domain, queries, _weights(rng, t, heaviest))
 
 
 def binary(t: int, m: int, seed: int, constraints: int = 2) -> Workload:
@@ -152,15 +158,39 @@ def mycielski(chromatic_number: int) -> Workload:
     return from_graph(vertices, edges)
 
 
-def dense_subsets(t: int, values: int, seed: int, *, attributes: int = 10, density: float = 0.75) -> Workload:
-    """Scattered subsets on every attribute, so dense that nearly all pairs overlap: cliques say nothing about γ."""
+def dense_subsets(
+    t: int,
+    values: int,
+    seed: int,
+    *,
+    attributes: int = 10,
+    density: float = 0.75,
+    constraints: int | None = None,
+    heaviest: int = 1,
+) -> Workload:
+    """Scattered subsets on every attribute, so dense that nearly all pairs overlap: cliques say nothing about γ.
+
+    With ``constraints`` a query has subsets on so many attributes only; weights are uniform up to ``heaviest``.
+    """
     rng = np.random.default_rng(seed)
     domain = _integer_domain([values] * attributes, "dense subsets")
     count = max(1, round(density * values))
-    return Workload(
-        domain,
-        (Query(domain, tuple((a, _random_subset(rng, values, count)) for a in range(attributes))) for _ in range(t)),
-    )
+    queries = [
+        Query(domain, tuple((a, _random_subset(rng, values, count)) for a in chosen))
+        for chosen in _attributes(rng, t, attributes, constraints)
+    ]
+    return Workload(domain, queries, _weights(rng, t, heaviest))
+
+
+def _attributes(rng: np.random.Generator, t: int, m: int, constraints: int | None) -> Iterator[list[int]]:
+    """For each query the attributes that it constrains, ascending: all, or so many at random."""
+    for _ in range(t):
+        yield list(range(m)) if constraints is None else np.sort(rng.choice(m, constraints, replace=False)).tolist()
+
+
+def _weights(rng: np.random.Generator, t: int, heaviest: int) -> list[int] | None:
+    """Uniform weights up to the heaviest, or all 1."""
+    return None if heaviest == 1 else rng.integers(1, heaviest + 1, t).tolist()
 
 
 def _integer_domain(sizes: Sequence[int], name: str) -> Domain:

@@ -24,10 +24,10 @@ _ENUMERATION_WORK = 1 << 20
 """Parts whose rows can all be looked at with this much work are not worth anything cleverer."""
 
 _HEAD_START = 1 << 23
-"""Searches by values join the search by the query graph once that is set up, or has spent this much work."""
+"""Value search joins the search by the query graph once that is set up, or has spent this much work."""
 
 _LEAN_START = 1 << 30
-"""Where values are few, lean search has this much work ahead of value search."""
+"""Where values are few, lean search starts at once, and value search so much later."""
 
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
@@ -35,7 +35,7 @@ _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 _PATIENCE, _LEAN_PATIENCE, _LAGGING = 1 << 28, 1 << 32, 3
 """A search that has not lowered the upper end for this much work of its own, while another did so last, gets one part
 in 2 to the last number of the work: searches wait for each other, and one on the wrong track may be much slower.  Lean
-search, which leads from the start, is given the second amount: its steps are few and long."""
+search, whose steps are few and long, is given the second amount where overlaps are more than cliques."""
 
 _NEVER = 1 << 62
 """Work that is never done."""
@@ -53,6 +53,7 @@ class PartSearch(Search):
     def __init__(self, compiled: CompiledWorkload, strategies: Iterable[Strategy] = ALL) -> None:
         super().__init__(compiled)
         self._strategies = frozenset(strategies)
+        self._overlap_is_clique: bool | None = None
 
     def course(self) -> Slices[None]:
         """Look at all rows if they are few, sweep over ranges, or bound and search."""
@@ -90,21 +91,20 @@ class PartSearch(Search):
             waiting.append(LeanSearch)
         if Strategy.VALUE_SEARCH in chosen:
             waiting.append(ValueSearch)
-        due = _HEAD_START
+        due = 0 if LeanSearch in waiting else _HEAD_START
         spent = spent_on_rows = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
         while self.lower < self.upper:
             if due == _HEAD_START and (graph is None or graph.searching):
-                due = 0
+                due = spent
             if waiting and spent >= due:
                 due = spent + _LEAN_START
                 if waiting[0] is ValueSearch and graph is not None and Strategy.BOX_SEARCH in chosen:
                     # Where cliques are overlapping sets, box search has nothing to learn from such bounds.
-                    due = _NEVER if (yield from overlap_is_clique.slices(compiled)) else spent
+                    due = _NEVER if (yield from self._helly()) else spent
                 if due != _NEVER:
                     searches.append(waiting.pop(0)(compiled, self.lower, self.row))
-                    leader = searches[-1] if isinstance(searches[-1], LeanSearch) else leader
             if all(search.done for search in searches):
                 if not waiting:
                     return
@@ -113,8 +113,9 @@ class PartSearch(Search):
             amounts: dict[Search, int] = {}
             for search in searches:
                 if not search.done:
-                    patience = _LEAN_PATIENCE if isinstance(search, LeanSearch) else _PATIENCE
-                    lags = leader not in (None, search) and in_vain.get(search, 0) > patience
+                    lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
+                    if lags and isinstance(search, LeanSearch) and in_vain[search] <= _LEAN_PATIENCE:
+                        lags = yield from self._helly()
                     amounts[search] = work >> _LAGGING if lags else work
                     in_vain[search] = in_vain.get(search, 0) + amounts[search]
             if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
@@ -131,6 +132,12 @@ class PartSearch(Search):
             for search in searches:
                 search.learn(self.lower, self.row, self.upper)
             yield work
+
+    def _helly(self) -> Slices[bool]:
+        """Whether cliques are overlapping sets; looked at once."""
+        if self._overlap_is_clique is None:
+            self._overlap_is_clique = yield from overlap_is_clique.slices(self.compiled)
+        return self._overlap_is_clique
 
     def _found(self, lower: int, row: Row, upper: int, by: Strategy | None) -> None:
         if upper < self.upper:

@@ -212,16 +212,17 @@ def sweep(problem, stack, level, bound, need):
             inside = layout.LOWEST
             outside = layout.LOWEST
             for j in range(masks[p, layout.SIZE]):
-                if lanes[lane + j]:
-                    inside = max(inside, score[at + j])
-                else:
-                    outside = max(outside, score[at + j])
+                # The score of a value that is left out counts as the lowest; a branch here would be a coin toss.
+                accepted = lanes[lane + j]
+                inside = max(inside, (score[at + j] & accepted) | (layout.LOWEST & ~accepted))
+                outside = max(outside, (score[at + j] & ~accepted) | (layout.LOWEST & accepted))
+            best = max(inside, outside)
             if inside < 0:
                 # Queries demanded before have left no live value that this one accepts.
                 missed = True
                 inside = share[k]
             without = inside - share[k]
-            all_best += max(inside, outside)
+            all_best += best
             all_inside += inside
             all_without += max(without, outside)
             free = min(outside - without, weight) if outside > without else np.int64(0)

@@ -17,7 +17,7 @@ from parcomp.overlap.lean._level_kernels import compact, drop_values, rescore, s
 
 __all__ = ["begin", "hand_over", "improve_root", "search_slice"]
 
-# How often the weights of a level are shared out, at most; where a sweep gains less than a part of the gap, no more.
+# How often the weights of a level are shared out, at most; where a sweep gains less than a quarter of the gap, no more.
 _SWEEPS = 2
 
 
@@ -129,7 +129,7 @@ def _bound(problem, stack, level, state):
             state[layout.WORK] += work
             if _closed(problem, stack, level, state, bound, need):
                 return False
-        elif before - bound < (bound - need) >> 3:
+        if before - bound < (bound - need) >> 2:
             break
     stack.head[level, layout.BOUND] = bound
     stack.head[level, layout.BRANCH] = _choose(problem, stack, level, bound - need)

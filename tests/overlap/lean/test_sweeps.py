@@ -1,0 +1,136 @@
+"""What a sweep of lean search does to one level, step by step against the definition."""
+
+from __future__ import annotations
+
+import itertools
+
+import numba
+import numpy as np
+import pytest
+
+from parcomp.bits import unpack_bits
+from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.lean import LeanSearch, layout
+from parcomp.overlap.lean import _level_kernels as kernels
+from tests.workloads import compile_values, random_compiled, row_weight
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    """A sweep of level 0, which only kernels call otherwise."""
+    inner = getattr(kernels.sweep, "compiled", kernels.sweep)
+
+    @numba.njit
+    def call(lanes, stack, bound, need):
+        return inner(lanes, stack, 0, bound, need)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def drop_values():
+    """The same for dropping values."""
+    inner = getattr(kernels.drop_values, "compiled", kernels.drop_values)
+
+    @numba.njit
+    def call(lanes, stack, slack):
+        return inner(lanes, stack, 0, slack)
+
+    return call
+
+
+def root(compiled: CompiledWorkload) -> LeanSearch:
+    """A search whose root is laid down, scored and swept a little."""
+    search = LeanSearch(compiled)
+    setting_up = search._set_up()
+    next(setting_up)
+    next(setting_up)
+    return search
+
+
+def check_level(search: LeanSearch, stack: layout.Stack, bound: int, need: int) -> None:
+    """Shares add up, scores are sums of shares, the bound is theirs, and no row that matters is lost."""
+    compiled, lanes = search.compiled, search._lanes
+    live = [
+        unpack_bits(stack.live[0, lanes.live_at[a] : lanes.live_at[a + 1]], int(size))
+        for a, size in enumerate(compiled.sizes)
+    ]
+    constrained = np.flatnonzero(np.diff(compiled.start)).tolist()
+    score = [np.zeros(int(size), np.int64) for size in compiled.sizes]
+    for i, q in enumerate(constrained):
+        slots = range(stack.first[0, i], stack.first[0, i + 1])
+        assert all(stack.share[0, k] >= 0 for k in slots)
+        weight = 0 if stack.flag[i] else int(compiled.weights[q]) << search._shift
+        assert sum(int(stack.share[0, k]) for k in slots) == weight
+        for k in slots:
+            mask = int(stack.mask[0, k])
+            score[compiled.mask_attribute[mask]] += stack.share[0, k] * compiled.mask_bits(mask)
+    best = 0
+    for a, (values, scores) in enumerate(zip(live, score, strict=True)):
+        held = stack.score[0, lanes.value_at[a] : lanes.value_at[a + 1]]
+        assert np.array_equal(held[values], scores[values])
+        assert (held[~values] < 0).all()
+        best += int(scores[values].max())
+    assert bound == int(stack.head[0, layout.COMMITTED]) + best
+    given_up = {q for i, q in enumerate(constrained) if stack.flag[i]}
+    for row in itertools.product(*(range(size) for size in compiled.sizes)):
+        codes = np.array(row, np.int32)
+        if row_weight(compiled, codes) << search._shift >= need:
+            assert all(values[code] for values, code in zip(live, row, strict=True))
+            assert not given_up & set(compiled.members(codes).tolist())
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_a_sweep_keeps_its_books_and_loses_no_row(block: int, sweep) -> None:
+    """At every need from far below the heaviest row to above it, several sweeps in a row."""
+    draw = np.random.default_rng(block)
+    settled_queries = settled_values = 0
+    for _ in range(500):
+        compiled = random_compiled(draw, 5, 3, 14, density=0.8)
+        search = root(compiled)
+        stack = search._workers[0].stack
+        bound = int(stack.head[0, layout.BOUND])
+        need = int(bound * draw.uniform(0.4, 1.02))
+        for _ in range(3):
+            after, _, _ = sweep(search._lanes, stack, bound, need)
+            assert after <= bound
+            bound = int(after)
+            if bound < need:
+                break
+            check_level(search, stack, bound, need)
+        settled_queries += int(stack.flag.sum())
+        settled_values += sum(unpack_bits(stack.live[0], 64 * stack.live.shape[1])) < compiled.sizes.sum()
+    assert settled_queries > 100
+    assert settled_values > 50
+
+
+def test_no_row_that_matters_loses_a_value(drop_values) -> None:
+    """Values are dropped by their scores at every need."""
+    draw = np.random.default_rng(9)
+    dropped = 0
+    for _ in range(150):
+        compiled = random_compiled(draw, 5, 3, 14, density=0.8)
+        search = root(compiled)
+        stack = search._workers[0].stack
+        bound = int(stack.head[0, layout.BOUND])
+        need = int(bound * draw.uniform(0.3, 1.0))
+        dropped += bool(drop_values(search._lanes, stack, bound - need))
+        for a, size in enumerate(compiled.sizes.tolist()):
+            live = unpack_bits(stack.live[0, search._lanes.live_at[a] : search._lanes.live_at[a + 1]], size)
+            at = int(search._lanes.value_at[a])
+            stack.score[0, at : at + size][~live] = layout.LOWEST
+        check_level(search, stack, bound, need)
+    assert dropped > 30
+
+
+def test_a_query_that_a_demanded_one_excludes_is_taken_back_from_live_values_alone(sweep) -> None:
+    """The first query is demanded, which leaves the second no value; what it had on dropped values is not counted."""
+    compiled = compile_values([3, 3], [{0: [0], 1: [0]}, {0: [1], 1: [0, 1]}, {0: [0, 2], 1: [0, 2]}], [20, 9, 5])
+    search = root(compiled)
+    stack = search._workers[0].stack
+    bound = int(stack.head[0, layout.BOUND])
+    need = 24 << search._shift
+    bound, _, settled = sweep(search._lanes, stack, bound, need)
+    assert settled
+    check_level(search, stack, int(bound), need)
+    assert stack.flag.tolist() == [0, layout.DEAD, 0]
