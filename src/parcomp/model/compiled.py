@@ -64,9 +64,12 @@ class CompiledWorkload:
             return np.arange(self.query_count)
         value = row[self.mask_attribute].astype(np.int64)
         word = self.mask_words[self.mask_offset[:-1] + (value >> 6)]
-        accepts = (word >> (value & 63).astype(np.uint64)) & np.uint64(1)
-        misses = np.concatenate(([0], np.cumsum(accepts[self.term] == 0)))
-        return np.flatnonzero(misses[self.start[1:]] == misses[self.start[:-1]])
+        rejects = (word >> (value & 63).astype(np.uint64)) & np.uint64(1) == 0
+        # One entry more, so that a query without terms at the end has a place to begin at.
+        missed = np.zeros(len(self.term) + 1, np.bool_)
+        missed[:-1] = rejects[self.term]
+        some = np.logical_or.reduceat(missed, self.start[:-1])
+        return np.flatnonzero(~some | (self.start[1:] == self.start[:-1]))
 
     def weigh(self, row: npt.NDArray[np.int32]) -> int:
         """The weight of the queries that the row satisfies."""

@@ -168,7 +168,10 @@ class Workload:
 
     def contradictory(self) -> npt.NDArray[np.bool_]:
         """Which of the queries are contradictions."""
-        misses = np.concatenate(([0], np.cumsum(self.table.contradictory()[self.term])))
+        contradictory = self.table.contradictory()
+        if not contradictory.any():
+            return np.zeros(len(self), np.bool_)
+        misses = np.concatenate(([0], np.cumsum(contradictory[self.term])))
         return misses[self.start[1:]] > misses[self.start[:-1]]
 
     def with_costs(self, units: npt.NDArray[np.int64], kind: CostKind) -> Workload:
