@@ -48,6 +48,12 @@ def root(compiled: CompiledWorkload) -> LeanSearch:
     return search
 
 
+def some_need(draw: np.random.Generator, search: LeanSearch, bound: int) -> int:
+    """What rows must score: any amount, or just what one of them weighs."""
+    row = draw.integers(0, search.compiled.sizes).astype(np.int32)
+    return int(draw.choice([int(bound * draw.uniform(0.4, 1.02)), row_weight(search.compiled, row) << search._shift]))
+
+
 def check_level(search: LeanSearch, stack: layout.Stack, bound: int, need: int) -> None:
     """Shares add up, scores are sums of shares, the bound is theirs, and no row that matters is lost."""
     compiled, lanes = search.compiled, search._lanes
@@ -90,7 +96,7 @@ def test_a_sweep_keeps_its_books_and_loses_no_row(block: int, sweep) -> None:
         search = root(compiled)
         stack = search._workers[0].stack
         bound = int(stack.head[0, layout.BOUND])
-        need = int(bound * draw.uniform(0.4, 1.02))
+        need = some_need(draw, search, bound)
         for _ in range(3):
             after, _, _ = sweep(search._lanes, stack, bound, need)
             assert after <= bound
@@ -113,7 +119,7 @@ def test_no_row_that_matters_loses_a_value(drop_values) -> None:
         search = root(compiled)
         stack = search._workers[0].stack
         bound = int(stack.head[0, layout.BOUND])
-        need = int(bound * draw.uniform(0.3, 1.0))
+        need = min(bound, some_need(draw, search, bound))
         dropped += bool(drop_values(search._lanes, stack, bound - need))
         for a, size in enumerate(compiled.sizes.tolist()):
             live = unpack_bits(stack.live[0, search._lanes.live_at[a] : search._lanes.live_at[a + 1]], size)
@@ -124,13 +130,13 @@ def test_no_row_that_matters_loses_a_value(drop_values) -> None:
 
 
 def test_a_query_that_a_demanded_one_excludes_is_taken_back_from_live_values_alone(sweep) -> None:
-    """The first query is demanded, which leaves the second no value; what it had on dropped values is not counted."""
-    compiled = compile_values([3, 3], [{0: [0], 1: [0]}, {0: [1], 1: [0, 1]}, {0: [0, 2], 1: [0, 2]}], [20, 9, 5])
-    search = root(compiled)
-    stack = search._workers[0].stack
-    bound = int(stack.head[0, layout.BOUND])
-    need = 24 << search._shift
-    bound, _, settled = sweep(search._lanes, stack, bound, need)
+    """The first query is demanded, which leaves the second no value; what it had on a dropped value is not counted."""
+    search = root(compile_values([2, 2], [{0: [0], 1: [0]}, {0: [1], 1: [0]}], [20, 9]))
+    stack, one = search._workers[0].stack, 1 << search._shift
+    stack.share[0] = np.array([0, 20, 9, 0]) * one
+    stack.score[0] = np.array([0, 9, 20, 0]) * one
+    bound, _, settled = sweep(search._lanes, stack, 29 * one, 20 * one)
     assert settled
-    check_level(search, stack, int(bound), need)
-    assert stack.flag.tolist() == [0, layout.DEAD, 0]
+    assert stack.flag.tolist() == [0, layout.DEAD]
+    assert bound == 20 * one
+    check_level(search, stack, int(bound), 20 * one)
