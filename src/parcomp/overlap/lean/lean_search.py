@@ -48,7 +48,7 @@ _WORKERS = 2
 _TURN, _THREADED = 1 << 22, 1 << 20
 
 # The first attempt is at the exact value, and lasts so long.
-_FIRST_BUDGET = 1 << 25
+_FIRST_BUDGET = 1 << 26
 
 # The root's weights are shared out so many times, in steps.
 _ROOT_SWEEPS, _ROOT_STEP = 60, 4
