@@ -88,6 +88,9 @@ def test_what_is_learned_at_any_time_leaves_the_bracket_sound() -> None:
                 search.learn(search.lower, search.row, int(draw.integers(truth, search.upper + 1)))
             if draw.random() < 0.02:
                 search.learn(truth, row, search.upper)
+            # A row that is heavier than the best so far, and need not be the heaviest.
+            other = draw.integers(0, compiled.sizes).astype(np.int32)
+            search.learn(row_weight(compiled, other), other, search.upper)
             assert search.lower == row_weight(compiled, search.row) <= truth <= search.upper
             if search.done:
                 break
