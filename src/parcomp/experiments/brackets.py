@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import parcomp as pc
 from parcomp import Workload
 from parcomp.experiments import workloads
+from parcomp.experiments.clock import processor_seconds
 from parcomp.experiments.drawing import BLUE, GREEN, ORANGE, new_figure
 from parcomp.experiments.experiment import Experiment, Record, Row, Tables
 from parcomp.experiments.measuring import warm_up
@@ -45,12 +45,12 @@ def _measure(instance: Watched) -> Iterator[Row]:
     warm_up()
     workload = SHAPES[instance.shape]()
     chromatic = pc.chromatic_number(workload, instance.limit)
-    began = time.perf_counter()
+    began = processor_seconds()
     seen: list[Row] = []
 
     def note(lower: int | float, upper: int | float) -> None:
         if not seen or (seen[-1]["lower"], seen[-1]["upper"]) != (lower, upper):
-            seen.append({"seconds": round(time.perf_counter() - began, 4), "lower": lower, "upper": upper})
+            seen.append({"seconds": round(processor_seconds() - began, 4), "lower": lower, "upper": upper})
 
     answer = pc.max_overlap(workload, instance.limit, progress=note)
     seen.append({"seconds": round(answer.seconds, 4), "lower": answer.lower, "upper": answer.upper})
@@ -88,7 +88,7 @@ def _draw(tables: Tables) -> Any:
         one.set_title(f"{shape}: {end}", fontsize=9.5)
         one.set_xscale("log")
         one.set_ylim(bottom=0, top=1.08 * max(float(rows[0]["chromatic"]), *upper))
-        one.set_xlabel("seconds")
+        one.set_xlabel("processor seconds")
     for one in list(axes.flat)[len(shapes) :]:
         one.set_visible(False)
     axes[0, 0].legend(fontsize=7.5, loc="lower right")

@@ -1,4 +1,4 @@
-"""An instance in a process of its own, which is ended at a time limit whatever it does.
+"""An instance in a process of its own, which is ended at a limit in processor seconds whatever it does.
 
 A child takes one instance after the other, since loading the compiled kernels takes longer than most of them.  Tasks
 and rows are lines of JSON through pipes: a child can be started from any process, a daemon of a cluster included.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -20,22 +21,34 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from parcomp.experiments.clock import end_after, processor_seconds, use_processor_seconds
+
 __all__ = ["Outcome", "Task", "begin", "end_children", "run_in_child"]
+
+_CLOCK = 8.0
+"""By the clock on the wall a child has so many times its limit: other work may slow it down, and it might sleep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An instance of a named experiment, by its key, and the seconds after which it is ended; or in a fresh child."""
+    """An instance of a named experiment, by its key, and the processor seconds after which it is ended.
+
+    With ``fresh`` it has a child that did nothing before.  ``place`` is the directory that it works in.
+    """
 
     experiment: str
     key: dict[str, Any]
     limit: float
     fresh: bool = False
+    place: str = "."
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The rows of a task; ``ended`` says why they are not all, ``failed`` that the experiment is at fault."""
+    """The rows of a task; ``ended`` says why they are not all, ``failed`` that the experiment is at fault.
+
+    ``seconds`` are the child's processor seconds, as far as it could tell.
+    """
 
     task: Task
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -66,19 +79,26 @@ class _Child:
         try:
             stdin = self._process.stdin
             assert stdin is not None
-            stdin.write(json.dumps([task.experiment, task.key]).encode() + b"\n")
+            stdin.write(json.dumps([task.experiment, task.key, task.limit, task.place]).encode() + b"\n")
             stdin.flush()
-            while (line := self._line(began + task.limit)) is not None:
+            while (line := self._line(began + _CLOCK * task.limit)) is not None:
                 message = json.loads(line)
                 if "row" in message:
                     rows.append(message["row"])
                     continue
-                return Outcome(task, rows, "", message.get("failed", ""), time.monotonic() - began)
+                return Outcome(task, rows, "", message.get("failed", ""), message["seconds"])
         except (OSError, ValueError):
             pass
-        late = time.monotonic() - began >= task.limit
         self.usable = False
-        return Outcome(task, rows, "timed out" if late else "ended by the system", "", time.monotonic() - began)
+        late = time.monotonic() - began >= _CLOCK * task.limit or self._code() == -signal.SIGXCPU
+        return Outcome(task, rows, "timed out" if late else "ended by the system", "", task.limit if late else 0.0)
+
+    def _code(self) -> int | None:
+        """How the process ended; None if it has not."""
+        try:
+            return self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            return None
 
     def _line(self, deadline: float) -> bytes | None:
         """The next line; None if it does not come in time, or at all."""
@@ -165,6 +185,7 @@ def _end_with_parent(parent: int) -> None:
 def _main(tasks: IO[str], answers: IO[str]) -> None:
     from parcomp.experiments.registry import EXPERIMENTS  # noqa: PLC0415  the parent has no use for it here
 
+    use_processor_seconds()
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
 
     def say(message: dict[str, Any]) -> None:
@@ -173,17 +194,21 @@ def _main(tasks: IO[str], answers: IO[str]) -> None:
 
     say({"ready": True})
     for line in tasks:
-        name, key = json.loads(line)
+        name, key, limit, place = json.loads(line)
         experiment = EXPERIMENTS[name]
+        began = processor_seconds()
+        end_after(limit)
         try:
+            os.makedirs(place, exist_ok=True)
+            os.chdir(place)
             for row in experiment.measure(experiment.made(key)):
                 say({"row": row})
         except MemoryError:
             os._exit(1)
         except Exception:  # whatever it is, the parent reports it
-            say({"failed": traceback.format_exc(limit=-3)})
+            say({"failed": traceback.format_exc(limit=-3), "seconds": processor_seconds() - began})
         else:
-            say({"done": True})
+            say({"done": True, "seconds": processor_seconds() - began})
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ _PARTS = (0.1, 0.25, 0.5)
 _COLORS = {"uniform": BLACK, "0.1": ORANGE, "0.25": BLUE, "0.5": GREEN}
 _LOG10 = 48
 _KMAX = 4
-_SIZES = (20, 40, 60, 80, 120, 200, 400, 700, 1_000)
-_PAPER_SIZES = (20, 60, 120, 200, 400, 1_000)
+_SIZES = (20, 60, 120, 200, 400, 1_000)
+_PAPER_SIZES = (20, 60, 120, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _instances(quick: bool) -> list[DrawnSet]:
         DrawnSet("parcomp", *one, t, seed, 10.0)
         for one in _settings()
         for t in _SIZES
-        for seed in range(3 if t <= 200 else 2)
+        for seed in range(2 if t <= 200 else 1)
     ]
     return [*(DrawnSet("paper", *one, t, 0, 10.0) for one in _settings() for t in _PAPER_SIZES), *ours]
 

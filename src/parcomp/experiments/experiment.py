@@ -21,7 +21,10 @@ Tables: TypeAlias = dict[str, Table]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What came of an instance; ``ended`` says why it ended before its time, and is empty if it did not."""
+    """What came of an instance, and its processor seconds.
+
+    ``ended`` says why it ended before its time, and is empty if it did not.
+    """
 
     instance: Any
     rows: Table
@@ -34,10 +37,11 @@ class Experiment:
     """A figure or table of the paper, or one of ours.
 
     ``instances`` lists frozen dataclasses of numbers and words, of the type ``instance``, for the quick or the full
-    form.  ``measure`` yields the rows of an instance one by one, in a process of its own that is killed after ``limit``
-    seconds: what it has yielded by then counts, and ``tables`` is told that it was cut off.  ``draw`` makes a figure of
-    tables as they are read from their files.  Experiments of one ``journal`` share what they have measured.  With
-    ``fresh`` each instance has a process that did nothing before, as whoever measures memory needs.
+    form.  ``measure`` yields the rows of an instance one by one, in a process of its own that works in the output
+    directory and is killed after ``limit`` processor seconds: what it has yielded by then counts, and ``tables`` is
+    told that it was cut off.  ``draw`` makes a figure of tables as they are read from their files.  Experiments of one
+    ``journal`` share what they have measured.  With ``fresh`` each instance has a process that did nothing before, as
+    whoever measures memory needs.
     """
 
     name: str
@@ -50,7 +54,7 @@ class Experiment:
     draw: Callable[[Tables], Any]
     journal: str = ""
     fresh: bool = False
-    version: int = 1
+    version: int = 2
 
     @property
     def journal_name(self) -> str:

@@ -106,7 +106,7 @@ def _draw(tables: Tables) -> Any:
         one.set_xlabel(label)
         limit_line(one, 60, "60 s" if one is axes[0] else "")
         one.legend(fontsize=8, loc="upper left")
-    axes[0].set_ylabel("seconds to the exact maximum overlap")
+    axes[0].set_ylabel("processor seconds to the exact maximum overlap")
     axes[0].set_ylim(top=4_000)
     figure.suptitle("Growth with queries, attributes and domain size", fontsize=12)
     return figure

@@ -6,7 +6,6 @@ whose rows have budget to spare.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from statistics import mean
 from typing import Any, Literal
 
 from parcomp.experiments import workloads
+from parcomp.experiments.clock import processor_seconds
 from parcomp.experiments.drawing import BLUE, GREY, ORANGE, new_figure
 from parcomp.experiments.experiment import Experiment, Record, Row, Tables
 from parcomp.planning import plan
@@ -50,13 +50,13 @@ def _warm_up() -> None:
 def _measure(instance: PlannedSets) -> Iterator[Row]:
     _warm_up()
     for seed in range(instance.sets):
-        began = time.perf_counter()
+        began = processor_seconds()
         answer = plan(workloads.census_sample(instance.t, seed), instance.measure, 1)
         yield {
             "sequential": answer.sequential_mean_error,
             "uniform": answer.uniform_mean_error,
             "planned": answer.mean_error,
-            "seconds": round(time.perf_counter() - began, 4),
+            "seconds": round(processor_seconds() - began, 4),
         }
 
 

@@ -29,7 +29,11 @@ def run_experiment(
         done = len(instances) - len(missing)
         if tell is not None:
             tell(done, len(instances))
-        tasks = [Task(experiment.name, experiment.key(one), experiment.limit(one), experiment.fresh) for one in missing]
+        place = str(out.resolve())
+        tasks = [
+            Task(experiment.name, experiment.key(one), experiment.limit(one), experiment.fresh, place)
+            for one in missing
+        ]
         for outcome in engine.outcomes(tasks):
             if outcome.failed:
                 raise ParcompError(f"{experiment.name}: {outcome.task.key}: {outcome.failed}")
