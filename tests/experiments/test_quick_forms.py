@@ -185,3 +185,19 @@ def test_an_online_ledger_spends_a_small_part_of_what_it_would(results):
         assert row["p50_seconds"] <= row["p99_seconds"] <= row["longest_seconds"]
         assert row["spent_percent_of_sequential"] < 10
         assert 0 < row["admitted_percent"] <= 100
+
+
+def test_at_one_budget_parcomp_answers_more_than_adding_up_does(results):
+    """Of what needs no other environment: decisions as exact as those of an enumeration that fits into memory."""
+    rows = {(row["tool"], row["work"], row["way"]): row for row in table(results, "peers")}
+    for work in ("census", "hospital"):
+        adding, ours = (rows[tool, work, "one by one"] for tool in ("sequential", "parcomp"))
+        assert adding["answered"] == 5
+        assert 8 * adding["answered"] <= ours["answered"] < ours["asked"]
+        assert ours["error"] < 10
+        together, planned = (rows[tool, work, "all known"] for tool in ("sequential", "parcomp"))
+        assert together["answered"] == planned["answered"] == planned["asked"]
+        assert planned["error"] < together["error"] / 4
+    listed = rows["enumeration", "census", "one by one"]
+    assert listed["answered"] == rows["parcomp", "census", "one by one"]["answered"]
+    assert rows["enumeration", "hospital", "one by one"]["status"].startswith("not started: a byte for each of 1.5e+11")

@@ -80,7 +80,11 @@ def _tables(records: Sequence[Record]) -> Tables:
 
 def _draw(tables: Tables) -> Any:
     figure, axes = new_figure(1, 3, size=(13.5, 4.6))
-    panels = (("gain", "utility gain, %"), ("complete", "sets completed, %"), ("seconds", "mean time, processor seconds"))
+    panels = (
+        ("gain", "utility gain, %"),
+        ("complete", "sets completed, %"),
+        ("seconds", "mean time, processor seconds"),
+    )
     for one, (column, label) in zip(axes, panels, strict=True):
         for method, style, marker in (("parcomp", "-", ""), ("paper", "--", "s")):
             for number, (algorithm, title) in enumerate(ALGORITHMS.items()):

@@ -16,7 +16,7 @@ from parcomp.experiments.experiment import Experiment, Record, Row, Tables
 from parcomp.experiments.measuring import COMPLETED, TIMED_OUT
 from parcomp.samples import census_choices, census_domain, census_sample
 
-__all__ = ["WHOLE_CENSUS", "Prefixes"]
+__all__ = ["WHOLE_CENSUS", "Prefixes", "peak_memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def _measure(instance: Prefixes) -> Iterator[Row]:
         "status": COMPLETED if answer.exact else TIMED_OUT,
         "build_seconds": round(built - began, 4),
         "solve_seconds": round(processor_seconds() - built, 4),
-        "peak_gib": round(_peak_memory() / 2**30, 3),
+        "peak_gib": round(peak_memory() / 2**30, 3),
     }
 
 
-def _peak_memory() -> int:
+def peak_memory() -> int:
     """The most memory that this process has held, in bytes."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()

@@ -1,0 +1,197 @@
+"""``peers``: how many queries other tools answer at one budget, and with what error; time and memory beside it.
+
+Two questions are put to each tool.  *One by one*: each ask costs ε = 0.05 of a budget of ε = 1, in the order in which
+they come, and what does not fit is refused.  *All known*: the number of asks is known beforehand, the budget is divided
+among them, and all are answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import parcomp as pc
+from parcomp.experiments.clock import processor_seconds
+from parcomp.experiments.drawing import BLUE, GREY, ORANGE, new_figure
+from parcomp.experiments.experiment import Experiment, Record, Row, Tables
+from parcomp.experiments.peers import own
+from parcomp.experiments.peers.environments import PeerError, ask_tool, environment
+from parcomp.experiments.peers.work import Work, work_named
+from parcomp.experiments.whole_census import peak_memory
+
+__all__ = ["PEERS", "Compared"]
+
+ONE_BY_ONE, ALL_KNOWN = "one by one", "all known"
+_EPSILON, _EACH = 1.0, 0.05
+_ROWS, _SEED = 50_000, 0
+_ASKS = {"census": 1_000, "hospital": 513}
+_CLOCK_LIMIT = 2_400.0
+
+_OWN: dict[tuple[str, str], Callable[[Work, float, float], own.Answers]] = {
+    ("sequential", ONE_BY_ONE): own.sequential,
+    ("sequential", ALL_KNOWN): own.sequential,
+    ("enumeration", ONE_BY_ONE): own.enumeration,
+    ("parcomp", ONE_BY_ONE): own.parcomp_online,
+    ("parcomp", ALL_KNOWN): own.parcomp_planned,
+}
+_TOOLS = {
+    "parcomp": "Parcomp",
+    "enumeration": "a budget for each element (as in Cohere)",
+    "sequential": "sequential composition",
+    "opendp": "OpenDP, compositor",
+    "smartnoise": "SmartNoise SQL",
+    "diffprivlib": "diffprivlib, accountant",
+    "tumult": "Tumult Analytics",
+    "tumult-partitioned": "Tumult Analytics, partitions declared",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A tool at a work, asked in one of two ways: so many asks are put to it, each at a cost, of a table with rows."""
+
+    tool: str
+    work: str
+    way: str
+    asks: int
+    each: float
+    rows: int
+
+
+def _instances(quick: bool) -> list[Compared]:
+    if quick:
+        few = {"census": 120, "hospital": 120}
+        return [
+            Compared(tool, work, way, few[work], 0.2 if way == ONE_BY_ONE else _EPSILON / few[work], 5_000)
+            for tool, way in _OWN
+            for work in few
+        ]
+
+    def one(tool: str, work: str, way: str, asks: int = 0) -> Compared:
+        each = _EACH if way == ONE_BY_ONE else _EPSILON / _ASKS[work]
+        return Compared(tool, work, way, asks or _ASKS[work], each, _ROWS)
+
+    found = [one(tool, work, way) for tool, way in _OWN for work in _ASKS]
+    for work in _ASKS:
+        found += [one(tool, work, ONE_BY_ONE) for tool in ("opendp", "smartnoise", "diffprivlib", "tumult")]
+        found += [one(tool, work, ALL_KNOWN) for tool in ("smartnoise", "diffprivlib")]
+        # These take a second or more for each query: the first ones of all.
+        found += [one("opendp", work, ALL_KNOWN, 50), one("tumult", work, ALL_KNOWN, 10)]
+    # All of the census session, of which most is refused; of the dashboards a quarter of a year, of which nothing is.
+    return [
+        *found,
+        one("tumult-partitioned", "census", ONE_BY_ONE),
+        one("tumult-partitioned", "hospital", ONE_BY_ONE, 42),
+    ]
+
+
+def _measure(instance: Compared) -> Iterator[Row]:
+    work = work_named(instance.work, instance.asks, instance.rows, _SEED)
+    try:
+        answers, version, seconds, memory = _told(instance, work)
+    except PeerError as error:
+        yield {"status": str(error)}
+        return
+    answered = [number for number, answer in enumerate(answers) if answer is not None]
+    truth = work.truth()
+    off, missing = [], 0
+    for number in answered:
+        for true, told in zip(truth[number], answers[number] or (), strict=True):
+            if told is None:
+                missing += 1
+            else:
+                off.append(abs(told - true))
+    yield {
+        "status": "completed",
+        "version": version,
+        "answered": len(answered),
+        "numbers": len(off),
+        "left_out": missing,
+        "error": round(sum(off) / len(off), 3) if off else "nothing answered",
+        "seconds": round(seconds, 3),
+        "memory_mib": round(memory / 2**20, 1),
+    }
+
+
+def _told(instance: Compared, work: Work) -> tuple[own.Answers, str, float, int]:
+    """The answers of a tool, its version, the processor seconds it took, and its memory."""
+    ask = _OWN.get((instance.tool, instance.way))
+    if ask is not None:
+        found = ask(work, _EPSILON, instance.each)
+        # Of the whole process, as for the tools: the start, and reading the table.
+        return found, pc.__version__, processor_seconds(), peak_memory()
+    tool, _, partitioned = instance.tool.partition("-")
+    place = Path("peers")
+    python = environment(tool, place)
+    table = (place / f"{instance.work}-{instance.rows}.csv").resolve()
+    work.write(table)
+    asked = {**work.plain(), "table": str(table), "epsilon": _EPSILON, "each": instance.each}
+    told = ask_tool(python, tool, {**asked, "partition": work.partition if partitioned else ""}, _CLOCK_LIMIT)
+    return told.told["answers"], told.told["version"], told.seconds, told.memory
+
+
+def _tables(records: Sequence[Record]) -> Tables:
+    found = []
+    for record in records:
+        one: Compared = record.instance
+        told = (record.rows or [{"status": record.ended}])[0]
+        what: Row = {"tool": one.tool, "work": one.work, "way": one.way, "each": one.each, "asked": one.asks}
+        columns = ("version", "answered", "numbers", "left_out", "error", "seconds", "memory_mib")
+        found.append({**what, "status": told["status"], **{name: told.get(name, "not run") for name in columns}})
+    order = list(_TOOLS)
+    return {"peers": sorted(found, key=lambda row: (str(row["work"]), str(row["way"]), order.index(str(row["tool"]))))}
+
+
+def _draw(tables: Tables) -> Any:
+    rows = [row for row in tables["peers"] if row["status"] == "completed"]
+    works = list(dict.fromkeys(str(row["work"]) for row in rows))
+    figure, axes = new_figure(len(works), 2, size=(12, 3.4 * len(works)), squeeze=False)
+    for line, work in zip(axes, works, strict=True):
+        for one, way, column, text in (
+            (line[0], ONE_BY_ONE, "answered", f"asks answered at ε = {_EACH:g} each"),
+            (line[1], ALL_KNOWN, "error", "mean error with all answered"),
+        ):
+            chosen = [row for row in rows if (row["work"], row["way"]) == (work, way)][::-1]
+            bars = one.barh(
+                [_TOOLS[str(row["tool"])] for row in chosen],
+                [float(row[column]) for row in chosen],
+                color=[
+                    BLUE
+                    if row["tool"] == "parcomp"
+                    else ORANGE
+                    if row["tool"] in {"sequential", "enumeration"}
+                    else GREY
+                    for row in chosen
+                ],
+            )
+            labels = [
+                f"{row[column]:,}" + (f" of the first {row['asked']:,}" if row["asked"] != _largest(chosen) else "")
+                for row in chosen
+            ]
+            one.bar_label(bars, labels, fontsize=8, padding=3)
+            one.set_xscale("log")
+            one.margins(x=0.25)
+            one.tick_params(axis="y", labelsize=8)
+            one.set_xlabel(text, fontsize=9)
+            one.set_title(f"{work}, {way}: budget ε = {_EPSILON:g}", fontsize=10)
+    figure.suptitle("Other tools on the same work", fontsize=12)
+    return figure
+
+
+def _largest(rows: Sequence[Row]) -> int:
+    return max(int(row["asked"]) for row in rows)
+
+
+PEERS = Experiment(
+    "peers",
+    "queries answered at one budget and their error: other tools, sequential composition, enumeration, Parcomp",
+    Compared,
+    _instances,
+    _measure,
+    lambda _instance: 1_200.0,
+    _tables,
+    _draw,
+    fresh=True,
+)

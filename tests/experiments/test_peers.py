@@ -1,0 +1,123 @@
+"""Other tools: the work is the same for all, and what they are run by tells what happened, also when it fails."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcomp.experiments.peers import environments, own
+from parcomp.experiments.peers.comparison import PEERS
+from parcomp.experiments.peers.environments import PeerError, ask_tool, environment
+from parcomp.experiments.peers.work import Ask, work_named
+from parcomp.overlap import max_overlap
+
+
+@pytest.fixture
+def tools(monkeypatch, tmp_path):
+    """A directory of programs and requirements in place of the real ones."""
+    place = tmp_path / "tools"
+    place.mkdir()
+    monkeypatch.setattr(environments, "_TOOLS", place)
+    return place
+
+
+def test_an_ask_as_a_statement():
+    ask = Ask({"income": (0, 812), "race": (3, 3)}, "gender")
+    wanted = "SELECT gender, COUNT(*) AS n FROM census WHERE income BETWEEN 0 AND 812 AND race = 3 GROUP BY gender"
+    assert ask.sql("census") == wanted
+    assert Ask({}).sql("census") == "SELECT COUNT(*) AS n FROM census"
+
+
+@pytest.mark.parametrize("name", ["census", "hospital"])
+def test_the_truth_is_counted_row_by_row(name):
+    work = work_named(name, 60, 300, 1)
+    rows = list(zip(*(work.columns[column].tolist() for column in work.sizes), strict=True))
+    names = list(work.sizes)
+    for ask, true in zip(work.asks, work.truth(), strict=True):
+        inside = [
+            row
+            for row in (dict(zip(names, row, strict=True)) for row in rows)
+            if all(low <= row[column] <= high for column, (low, high) in ask.where.items())
+        ]
+        if ask.by:
+            assert true == [sum(row[ask.by] == value for row in inside) for value in range(work.sizes[ask.by])]
+        else:
+            assert true == [len(inside)]
+    for column, codes in work.columns.items():
+        assert 0 <= codes.min() <= codes.max() < work.sizes[column]
+
+
+def test_what_is_answered_one_by_one_never_overlaps_beyond_the_budget():
+    work = work_named("census", 120, 500, 3)
+    for ask in (own.enumeration, own.parcomp_online):
+        answered = [number for number, answer in enumerate(ask(work, 1.0, 0.25)) if answer is not None]
+        assert max_overlap(work.workload[answered]).upper == 4
+        assert len(answered) > 20
+
+
+def test_noise_has_the_scale_that_is_paid_for():
+    """The mean of |noise| over 1,500 numbers, whose deviation is 2.6 % of it."""
+    work = work_named("hospital", 100, 2_000, 0)
+    truth = work.truth()
+    answers = own.sequential(work, 1.0, 0.01)
+    off = [abs(a - b) for answer, true in zip(answers, truth, strict=True) for a, b in zip(answer, true, strict=True)]
+    assert len(off) > 1_500
+    assert np.mean(off) == pytest.approx(100, rel=0.13)
+
+
+def test_a_tool_that_cannot_be_installed_says_so(tools, tmp_path):
+    (tools / "nothing.txt").write_text("parcomp-has-no-such-package==1.2.3\n")
+    with pytest.raises(PeerError, match=r"^not installed: .*parcomp-has-no-such-package"):
+        environment("nothing", tmp_path)
+
+
+def test_an_environment_is_made_once(tools, tmp_path):
+    (tools / "empty.txt").write_text("")
+    python = environment("empty", tmp_path)
+    made = python.lstat().st_ctime_ns
+    assert environment("empty", tmp_path) == python
+    assert python.lstat().st_ctime_ns == made
+
+
+def test_a_tool_is_asked_and_its_processes_are_metered(tools):
+    (tools / "ask_echo.py").write_text(
+        "import json, subprocess, sys, time\n"
+        "held = bytearray(60 << 20)\n"
+        "code = 'import time; b = bytearray(60 << 20)\\nwhile time.process_time() < 0.8: pass'\n"
+        "subprocess.run([sys.executable, '-c', code], check=True)\n"
+        "print('other words')\n"
+        "print(json.dumps({'version': '1', 'answers': json.load(sys.stdin)['asks']}))\n"
+    )
+    told = ask_tool(Path(sys.executable), "echo", {"asks": [[1.0], None]}, 60.0)
+    assert told.told == {"version": "1", "answers": [[1.0], None]}
+    assert 0.4 < told.seconds < 10
+    assert told.memory > 120 << 20
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("raise ValueError('no such column')", r"^failed: ValueError: no such column$"),
+        ("import time; time.sleep(60)", r"^not finished within 1 s$"),
+    ],
+)
+def test_a_tool_that_fails_says_why(tools, program, told):
+    (tools / "ask_bad.py").write_text(program)
+    with pytest.raises(PeerError, match=told):
+        ask_tool(Path(sys.executable), "bad", {}, 1.0)
+
+
+def test_each_tool_has_a_program_and_exact_versions():
+    place = Path(environments.__file__).parent / "tools"
+    for name in {one.tool.partition("-")[0] for one in PEERS.instances(False)} - {
+        "sequential",
+        "enumeration",
+        "parcomp",
+    }:
+        assert (place / f"ask_{name}.py").exists()
+        lines = (place / f"{name}.txt").read_text().splitlines()
+        assert lines
+        assert all(len(line.split("==")) == 2 for line in lines)
