@@ -97,7 +97,7 @@ api: $(STAMP) ## write docs/api.md from the docstrings of what is exported
 	@$(BIN)/python -m tools.api_page
 
 docs: $(STAMP) ## build the documentation into build/docs
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/docs/index.html"
 
 # Pins that still fit are kept; UPGRADE=1 takes the latest of everything.

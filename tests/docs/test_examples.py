@@ -29,7 +29,7 @@ from tests.mutants.entries import Mutant
 
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 
-STORIES = [DOCS / name for name in ("install.md", "first-day.md", "analyst.md")]
+STORIES = [DOCS / name for name in ("install.md", "quickstart.md", "first-day.md", "analyst.md")]
 """Pages of which every block is run in its order, or says itself why it is not."""
 
 NOT_RUN = {

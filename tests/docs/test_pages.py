@@ -18,9 +18,10 @@ def in_nav(entries):
 
 
 def test_every_page_is_in_the_navigation_once():
-    """In the order of mkdocs.yml; a page that is missing there would be built and never found."""
+    """A page that is missing there would be built and never found; a notebook is made into a page."""
     nav = list(in_nav(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
-    assert sorted(nav) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    pages = [*DOCS.rglob("*.md"), *(notebook.with_suffix(".md") for notebook in DOCS.rglob("*.ipynb"))]
+    assert sorted(nav) == sorted(str(page.relative_to(DOCS)) for page in pages)
 
 
 def test_the_front_page_links_to_every_page():
