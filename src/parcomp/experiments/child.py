@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import threading
@@ -21,9 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from parcomp.experiments.clock import end_after, processor_seconds, use_processor_seconds
+from parcomp.experiments.clock import processor_seconds, seconds_of, use_processor_seconds
 
 __all__ = ["Outcome", "Task", "begin", "end_children", "run_in_child"]
+
+_LOOK_SECONDS = 0.2
+"""How often a child's processor seconds are looked at."""
 
 _CLOCK = 8.0
 """By the clock on the wall a child has so many times its limit: other work may slow it down, and it might sleep."""
@@ -71,17 +73,18 @@ class _Child:
         )
         self._unread = b""
         # Importing is no part of a task's time.
-        self.usable = self._line(time.monotonic() + 300.0) is not None
+        self.usable = self._line(time.monotonic() + 300.0, float("inf")) is not None
 
     def run(self, task: Task) -> Outcome:
-        began = time.monotonic()
+        deadline = time.monotonic() + _CLOCK * task.limit
+        most = seconds_of(self._process.pid) + task.limit
         rows: list[dict[str, Any]] = []
         try:
             stdin = self._process.stdin
             assert stdin is not None
-            stdin.write(json.dumps([task.experiment, task.key, task.limit, task.place]).encode() + b"\n")
+            stdin.write(json.dumps([task.experiment, task.key, task.place]).encode() + b"\n")
             stdin.flush()
-            while (line := self._line(began + _CLOCK * task.limit)) is not None:
+            while (line := self._line(deadline, most)) is not None:
                 message = json.loads(line)
                 if "row" in message:
                     rows.append(message["row"])
@@ -90,23 +93,18 @@ class _Child:
         except (OSError, ValueError):
             pass
         self.usable = False
-        late = time.monotonic() - began >= _CLOCK * task.limit or self._code() == -signal.SIGXCPU
+        late = time.monotonic() >= deadline or seconds_of(self._process.pid) >= most
         return Outcome(task, rows, "timed out" if late else "ended by the system", "", task.limit if late else 0.0)
 
-    def _code(self) -> int | None:
-        """How the process ended; None if it has not."""
-        try:
-            return self._process.wait(10.0)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def _line(self, deadline: float) -> bytes | None:
-        """The next line; None if it does not come in time, or at all."""
+    def _line(self, deadline: float, most: float) -> bytes | None:
+        """The next line; None if it does not come by a time, or before so many processor seconds, or at all."""
         stdout = self._process.stdout
         assert stdout is not None
         while b"\n" not in self._unread:
-            if not select.select([stdout], [], [], max(deadline - time.monotonic(), 0.0))[0]:
-                return None
+            if not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
+                if time.monotonic() >= deadline or seconds_of(self._process.pid) >= most:
+                    return None
+                continue
             if not (read := os.read(stdout.fileno(), 1 << 16)):
                 return None
             self._unread += read
@@ -194,10 +192,9 @@ def _main(tasks: IO[str], answers: IO[str]) -> None:
 
     say({"ready": True})
     for line in tasks:
-        name, key, limit, place = json.loads(line)
+        name, key, place = json.loads(line)
         experiment = EXPERIMENTS[name]
         began = processor_seconds()
-        end_after(limit)
         try:
             os.makedirs(place, exist_ok=True)
             os.chdir(place)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parcomp.errors import ParcompError
+from parcomp.experiments.clock import process_fields
 
 __all__ = ["PeerError", "ToldBy", "ask_tool", "environment"]
 
@@ -128,7 +129,7 @@ class _Meter:
             resident = 0
             for pid in _session(self._session):
                 try:
-                    fields = _stat(pid)
+                    fields = process_fields(pid)
                     self._ticks[pid] = int(fields[11]) + int(fields[12])
                     resident += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
                 except (OSError, IndexError):
@@ -137,18 +138,13 @@ class _Meter:
             time.sleep(_SAMPLE_SECONDS)
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on; before them stands the name, which may hold blanks."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-
-
 def _session(leader: int) -> list[int]:
     """The processes of a session that are alive."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                fields = _stat(int(entry))
+                fields = process_fields(int(entry))
             except OSError:
                 continue
             if int(fields[3]) == leader and fields[0] != "Z":
