@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcomp.experiments.peers import environments, own
-from parcomp.experiments.peers.comparison import PEERS
-from parcomp.experiments.peers.environments import PeerError, ask_tool, environment
-from parcomp.experiments.peers.work import Ask, work_named
+from parcomp.experiments import peer_baselines, peer_environments
+from parcomp.experiments.peer_environments import PeerError, ask_tool, environment
+from parcomp.experiments.peer_work import Ask, work_named
+from parcomp.experiments.peers import PEERS
 from parcomp.overlap import max_overlap
 
 
@@ -20,7 +20,7 @@ def tools(monkeypatch, tmp_path):
     """A directory of programs and requirements in place of the real ones."""
     place = tmp_path / "tools"
     place.mkdir()
-    monkeypatch.setattr(environments, "_TOOLS", place)
+    monkeypatch.setattr(peer_environments, "_TOOLS", place)
     return place
 
 
@@ -52,7 +52,7 @@ def test_the_truth_is_counted_row_by_row(name):
 
 def test_what_is_answered_one_by_one_never_overlaps_beyond_the_budget():
     work = work_named("census", 120, 500, 3)
-    for ask in (own.enumeration, own.parcomp_online):
+    for ask in (peer_baselines.enumeration, peer_baselines.parcomp_online):
         answered = [number for number, answer in enumerate(ask(work, 1.0, 0.25)) if answer is not None]
         assert max_overlap(work.workload[answered]).upper == 4
         assert len(answered) > 20
@@ -62,7 +62,7 @@ def test_noise_has_the_scale_that_is_paid_for():
     """The mean of |noise| over 1,500 numbers, whose deviation is 2.6 % of it."""
     work = work_named("hospital", 100, 2_000, 0)
     truth = work.truth()
-    answers = own.sequential(work, 1.0, 0.01)
+    answers = peer_baselines.sequential(work, 1.0, 0.01)
     off = [abs(a - b) for answer, true in zip(answers, truth, strict=True) for a, b in zip(answer, true, strict=True)]
     assert len(off) > 1_500
     assert np.mean(off) == pytest.approx(100, rel=0.13)
@@ -111,7 +111,7 @@ def test_a_tool_that_fails_says_why(tools, program, told):
 
 
 def test_each_tool_has_a_program_and_exact_versions():
-    place = Path(environments.__file__).parent / "tools"
+    place = Path(peer_environments.__file__).parent / "peer_tools"
     for name in {one.tool.partition("-")[0] for one in PEERS.instances(False)} - {
         "sequential",
         "enumeration",

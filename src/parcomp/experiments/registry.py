@@ -12,7 +12,7 @@ from parcomp.experiments.experiment import Experiment
 from parcomp.experiments.gap import PAIRWISE_GAP
 from parcomp.experiments.growth import GROWTH
 from parcomp.experiments.noise import PLANNED_NOISE
-from parcomp.experiments.peers.comparison import PEERS
+from parcomp.experiments.peers import PEERS
 from parcomp.experiments.table1 import TABLE_1
 from parcomp.experiments.table_builder import TABLE_BUILDER
 from parcomp.experiments.uniform import CLIQUE_SIZE, DOMAIN_SIZE, FEASIBLE_REGIONS

@@ -1,4 +1,9 @@
-"""Environments of other tools: each made when it is first needed, with exactly the versions in ``tools/NAME.txt``.
+"""Other tools, each in an environment of its own, made when it is first needed with the versions in a file of pins.
+
+``peer_tools`` holds the pins, ``NAME.txt``, and the program that asks the tool, ``ask_NAME.py``.  A program knows
+nothing of Parcomp.  It reads from standard input what is to be asked, and prints one line of JSON: the tool's
+``version`` and its ``answers``, for each ask a list of numbers, or null if it was refused.  A number is null where the
+tool leaves out a cell of a table.
 
 What cannot be installed or run is reported in the words of pip or of the tool, never guessed.
 """
@@ -21,7 +26,7 @@ from parcomp.experiments.clock import process_fields
 
 __all__ = ["PeerError", "ToldBy", "ask_tool", "environment"]
 
-_TOOLS = Path(__file__).parent / "tools"
+_TOOLS = Path(__file__).parent / "peer_tools"
 _SAMPLE_SECONDS = 0.2
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import parcomp as pc
+from parcomp.experiments import peer_baselines
 from parcomp.experiments.clock import processor_seconds
 from parcomp.experiments.drawing import BLUE, GREY, ORANGE, new_figure
 from parcomp.experiments.experiment import Experiment, Record, Row, Tables
-from parcomp.experiments.peers import own
-from parcomp.experiments.peers.environments import PeerError, ask_tool, environment
-from parcomp.experiments.peers.work import Work, work_named
+from parcomp.experiments.peer_environments import PeerError, ask_tool, environment
+from parcomp.experiments.peer_work import Work, work_named
 from parcomp.experiments.whole_census import peak_memory
 
 __all__ = ["PEERS", "Compared"]
@@ -29,12 +29,12 @@ _ROWS, _SEED = 50_000, 0
 _ASKS = {"census": 1_000, "hospital": 513}
 _CLOCK_LIMIT = 2_400.0
 
-_OWN: dict[tuple[str, str], Callable[[Work, float, float], own.Answers]] = {
-    ("sequential", ONE_BY_ONE): own.sequential,
-    ("sequential", ALL_KNOWN): own.sequential,
-    ("enumeration", ONE_BY_ONE): own.enumeration,
-    ("parcomp", ONE_BY_ONE): own.parcomp_online,
-    ("parcomp", ALL_KNOWN): own.parcomp_planned,
+_OWN: dict[tuple[str, str], Callable[[Work, float, float], peer_baselines.Answers]] = {
+    ("sequential", ONE_BY_ONE): peer_baselines.sequential,
+    ("sequential", ALL_KNOWN): peer_baselines.sequential,
+    ("enumeration", ONE_BY_ONE): peer_baselines.enumeration,
+    ("parcomp", ONE_BY_ONE): peer_baselines.parcomp_online,
+    ("parcomp", ALL_KNOWN): peer_baselines.parcomp_planned,
 }
 _TOOLS = {
     "parcomp": "Parcomp",
@@ -115,7 +115,7 @@ def _measure(instance: Compared) -> Iterator[Row]:
     }
 
 
-def _told(instance: Compared, work: Work) -> tuple[own.Answers, str, float, int]:
+def _told(instance: Compared, work: Work) -> tuple[peer_baselines.Answers, str, float, int]:
     """The answers of a tool, its version, the processor seconds it took, and its memory."""
     ask = _OWN.get((instance.tool, instance.way))
     if ask is not None:

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 import parcomp as pc
 from parcomp.errors import RefusedError
-from parcomp.experiments.peers.environments import PeerError
-from parcomp.experiments.peers.work import Ask, Work
+from parcomp.experiments.peer_environments import PeerError
+from parcomp.experiments.peer_work import Ask, Work
 from parcomp.noise import Mechanism, add_noise
 
 __all__ = ["Answers", "enumeration", "parcomp_online", "parcomp_planned", "sequential"]
