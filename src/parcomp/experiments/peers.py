@@ -145,43 +145,41 @@ def _tables(records: Sequence[Record]) -> Tables:
 
 
 def _draw(tables: Tables) -> Any:
-    rows = [row for row in tables["peers"] if row["status"] == "completed"]
-    works = list(dict.fromkeys(str(row["work"]) for row in rows))
-    figure, axes = new_figure(len(works), 2, size=(12, 3.4 * len(works)), squeeze=False)
+    works = list(dict.fromkeys(str(row["work"]) for row in tables["peers"]))
+    figure, axes = new_figure(len(works), 2, size=(12.5, 3.5 * len(works)), squeeze=False)
     for line, work in zip(axes, works, strict=True):
         for one, way, column, text in (
-            (line[0], ONE_BY_ONE, "answered", f"asks answered at ε = {_EACH:g} each"),
-            (line[1], ALL_KNOWN, "error", "mean error with all answered"),
+            (line[0], ONE_BY_ONE, "answered", "asks answered"),
+            (line[1], ALL_KNOWN, "error", "mean error of an answer, all asks answered"),
         ):
-            chosen = [row for row in rows if (row["work"], row["way"]) == (work, way)][::-1]
+            rows = [row for row in tables["peers"] if (row["work"], row["way"]) == (work, way)][::-1]
             bars = one.barh(
-                [_TOOLS[str(row["tool"])] for row in chosen],
-                [float(row[column]) for row in chosen],
-                color=[
-                    BLUE
-                    if row["tool"] == "parcomp"
-                    else ORANGE
-                    if row["tool"] in {"sequential", "enumeration"}
-                    else GREY
-                    for row in chosen
-                ],
+                [_TOOLS[str(row["tool"])] for row in rows],
+                [float(row[column]) if row["status"] == "completed" else 1.0 for row in rows],
+                color=[_color(str(row["tool"])) for row in rows],
             )
-            labels = [
-                f"{row[column]:,}" + (f" of the first {row['asked']:,}" if row["asked"] != _largest(chosen) else "")
-                for row in chosen
-            ]
-            one.bar_label(bars, labels, fontsize=8, padding=3)
+            most = max(int(row["asked"]) for row in rows)
+            one.bar_label(bars, [_label(row, column, most) for row in rows], fontsize=8, padding=3)
             one.set_xscale("log")
-            one.margins(x=0.25)
+            one.set_xlim(1, 30_000)
             one.tick_params(axis="y", labelsize=8)
             one.set_xlabel(text, fontsize=9)
-            one.set_title(f"{work}, {way}: budget ε = {_EPSILON:g}", fontsize=10)
-    figure.suptitle("Other tools on the same work", fontsize=12)
+            each = f"each at ε = {rows[0]['each']:g}" if way == ONE_BY_ONE else "ε = 1 divided among them"
+            one.set_title(f"{work}: {most:,} asks, {way}, {each}", fontsize=9.5)
+    figure.suptitle(f"Other tools on the same work, at a budget of ε = {_EPSILON:g}", fontsize=12)
     return figure
 
 
-def _largest(rows: Sequence[Row]) -> int:
-    return max(int(row["asked"]) for row in rows)
+def _color(tool: str) -> str:
+    return BLUE if tool == "parcomp" else ORANGE if tool in {"sequential", "enumeration"} else GREY
+
+
+def _label(row: Row, column: str, most: int) -> str:
+    if row["status"] != "completed":
+        # What comes after the colon is in the table.
+        return str(row["status"]).partition(":")[0]
+    value = f"{float(row[column]):,.4g}" if column == "error" else f"{int(row[column]):,}"
+    return value if row["asked"] == most else f"{value} (of the first {row['asked']:,} asks)"
 
 
 PEERS = Experiment(
