@@ -78,7 +78,7 @@ def _instances(quick: bool) -> list[Compared]:
         found += [one(tool, work, ONE_BY_ONE) for tool in ("opendp", "smartnoise", "diffprivlib", "tumult")]
         found += [one(tool, work, ALL_KNOWN) for tool in ("smartnoise", "diffprivlib")]
         # These take a second or more for each query: the first ones of all.
-        found += [one("opendp", work, ALL_KNOWN, 50), one("tumult", work, ALL_KNOWN, 10)]
+        found += [one("opendp", work, ALL_KNOWN, 20), one("tumult", work, ALL_KNOWN, 10)]
     # All of the census session, of which most is refused; of the dashboards a quarter of a year, of which nothing is.
     return [
         *found,
