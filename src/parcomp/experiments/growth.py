@@ -103,6 +103,7 @@ def _draw(tables: Tables) -> Any:
         one.plot([], [], "x", color=GREY, label="not exact within the limit")
         one.set_xscale("log")
         one.set_yscale("log")
+        one.tick_params(axis="x", which="minor", labelbottom=False)
         one.set_xlabel(label)
         limit_line(one, 60, "60 s" if one is axes[0] else "")
         one.legend(fontsize=8, loc="upper left")

@@ -64,7 +64,7 @@ class UniformSet:
 
 def _instances(quick: bool) -> list[UniformSet]:
     if quick:
-        shapes = [(20, 10), (60, 10), (120, 10), (40, 300), (150, 300), (40, 3_000), (400, 3_000)]
+        shapes = [(20, 10), (60, 10), (120, 10), (40, 300), (250, 300), (40, 3_000), (400, 3_000)]
         return [UniformSet(method, t, m, 7, 2.0) for method in ("paper", "parcomp") for t, m in shapes]
     draw = np.random.default_rng(71)
     drawn: list[UniformSet] = []
