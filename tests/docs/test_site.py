@@ -14,7 +14,6 @@ from tests.docs.pages import DOCS, ROOT
 from tests.service.console.browser import LAPTOP, PHONE, running_browser
 from tools.docs_hooks import FONT, notebook_page, with_formulas
 
-
 ASSET = re.compile(r"<(?:script|link|img|iframe|source|audio|video|object|embed)\b[^>]*?(?:src|href|data)=\"([^\"]+)\"")
 STYLED = re.compile(r"url\(['\"]?([^)'\"]+)|@import ['\"]([^'\"]+)")
 
