@@ -33,7 +33,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     source = ROOT / "src"
     modules = {str(path.relative_to(source)) for path in (source / "parcomp").rglob("*.py")}
     assets = {str(path.relative_to(source)) for path in (source / "parcomp/service/console/assets").iterdir()}
-    assert {name for name in names if not name.startswith(information)} == modules | assets | {"parcomp/py.typed"}
+    # What the environments of other tools are made from, for `parcomp experiment peers`.
+    pins = {str(path.relative_to(source)) for path in (source / "parcomp/experiments/peer_tools").glob("*.txt")}
+    held = modules | assets | pins | {"parcomp/py.typed"}
+    assert {name for name in names if not name.startswith(information)} == held
     assert "parcomp/service/console/assets/index.html" in assets
     assert f"{information}licenses/LICENSE" in names
 
