@@ -99,12 +99,12 @@ LOSING = """
 import pathlib, sys
 import parcomp.service.process as process
 from parcomp.cli import main
-starting = process.Multiprocess
+starting = process._Workers
 def losing(*arguments):
     pathlib.Path(sys.argv[3]).with_name("ledger.db").rename(pathlib.Path(sys.argv[3]).with_name("away.db"))
     return starting(*arguments)
 if __name__ == "__main__":
-    process.Multiprocess = losing
+    process._Workers = losing
     sys.exit(main())
 """
 """The program, whose ledger is lost between the first look at it and the start of the workers."""

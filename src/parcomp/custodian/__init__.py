@@ -9,6 +9,7 @@ from parcomp.custodian.charge_graph import ChargeGraph, charge_graph
 from parcomp.custodian.custodian import Custodian
 from parcomp.custodian.figure import Figure
 from parcomp.custodian.load import append_load, codes_problem, load_table
+from parcomp.custodian.presentation import longest_notes
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.shown import interval_text
 from parcomp.custodian.together import Ask, ask_together
@@ -37,4 +38,5 @@ __all__ = [
     "codes_problem",
     "interval_text",
     "load_table",
+    "longest_notes",
 ]

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from parcomp.custodian.answer import AnswerColumn
+from parcomp.custodian.answer import Answer, AnswerColumn
 from parcomp.custodian.figure import Figure
 from parcomp.custodian.intervals import Interval, interval_of, widened
 from parcomp.model import (
@@ -38,10 +38,12 @@ from parcomp.model import (
 )
 from parcomp.model.arithmetic import Scalar
 
-__all__ = ["notes", "present"]
+__all__ = ["longest_notes", "notes", "present"]
 
 _KEEPS_WHOLE = {"+", "-", "*", "%", "neg", "abs", "greatest", "least", "coalesce", "nullif"}
 _MAKES_WHOLE = {"floor", "ceil", "sign", "round", "trunc"}
+_APPROXIMATE = "the 95 % intervals are approximate: "
+_CAUTIOUS = "cautious intervals, which hold the true value in 95 of 100 answers or more: "
 _EXACTLY_NOISY = {"count", "sum", "distinct"}
 """Items whose figure is the true number with log-concave noise, and nothing else."""
 
@@ -70,11 +72,18 @@ def notes(selection: Selection, columns: Sequence[AnswerColumn]) -> tuple[str, .
     said = []
     approximate, cautious = ([_where(column, mark) for column in columns] for mark in ("approximate", "cautious"))
     if any(approximate):
-        said.append(f"the 95 % intervals are approximate: {', '.join(filter(None, approximate))}")
+        said.append(_APPROXIMATE + ", ".join(filter(None, approximate)))
     if any(cautious):
-        listed = ", ".join(filter(None, cautious))
-        said.append(f"cautious intervals, which hold the true value in 95 of 100 answers or more: {listed}")
+        said.append(_CAUTIOUS + ", ".join(filter(None, cautious)))
     return tuple(said)
+
+
+def longest_notes(answer: Answer) -> list[str]:
+    """Notes as long as those of an answer of this shape can be: which intervals are marked follows from its numbers."""
+    kept = [note for note in answer.notes if not note.startswith((_APPROXIMATE, _CAUTIOUS))]
+    rows = f"{len(answer):,}"
+    listed = ", ".join(f"{column.name} in {rows} of {rows} rows" for column in answer.measured)
+    return [*kept, _APPROXIMATE + listed, _CAUTIOUS + listed]
 
 
 def _where(column: AnswerColumn, mark: str) -> str:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from parcomp.custodian import Answer, longest_notes
+
 __all__ = [
     "AnswerBody",
     "AnswersBody",
@@ -254,6 +256,8 @@ class ProblemBody(_Told):
 def fixed_width_json(document: object) -> bytes:
     """JSON in which every number, and null, takes the same room: its length tells nothing of the numbers.
 
+    An answer may stand in it as it is, and has room for whatever its notes could say of its numbers.
+
     >>> len(fixed_width_json({"value": 7})) == len(fixed_width_json({"value": -123456.75}))
     True
     """
@@ -261,6 +265,10 @@ def fixed_width_json(document: object) -> bytes:
 
 
 def _fixed(value: object) -> str:
+    if isinstance(value, Answer):
+        document = value.as_json()
+        others = {name: one for name, one in document.items() if name != "notes"}
+        return _fixed(document).ljust(len(_fixed({**others, "notes": longest_notes(value)})))
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(str(key))}: {_fixed(one)}" for key, one in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):

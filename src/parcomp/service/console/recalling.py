@@ -42,7 +42,7 @@ async def recall(request: Request, body: AskBody) -> Response:
     found = await desk_of(request).ask(_recalled, body.sql, holder_of(request).name, body.cost)
     if found is None:
         raise Problem(404, "missing", "this was not asked yet at this cost; looking for an answer charges nothing")
-    return Response(fixed_width_json(found.as_json()), media_type="application/json")
+    return Response(fixed_width_json(found), media_type="application/json")
 
 
 @router.post("/rehearsals")
@@ -51,7 +51,7 @@ async def rehearse(request: Request, body: AskBody) -> Response:
     found = await desk_of(request).ask(
         Custodian.ask, body.sql, analyst=holder_of(request).name, dummy=True, **body.cost
     )
-    return Response(fixed_width_json(found.as_json()), media_type="application/json")
+    return Response(fixed_width_json(found), media_type="application/json")
 
 
 @router.get("/answers")
@@ -107,7 +107,7 @@ def _answered(custodian: Custodian, charge: Charge, analyst: str) -> dict[str, A
     if statement is not None:
         shown["sql"] = sql_of(settings.domain, charge.statement)
         found = _recalled(custodian, statement, analyst, {settings.measure.parameter: shown["amount"]})
-        shown["answer"] = None if found is None else found.as_json()
+        shown["answer"] = found
     return shown
 
 
