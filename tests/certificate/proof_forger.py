@@ -21,7 +21,7 @@ from tests.workloads import SetQueries
 
 __all__ = ["KINDS", "Problem", "ProofMaker", "random_problem"]
 
-KINDS = ("attribute", "queries", "dominated", "parts", "sum", "cover", "splitting")
+KINDS = ("attribute", "queries", "dominated", "value", "fixing", "parts", "sum", "cover", "splitting")
 
 Box = tuple[frozenset[int], ...]
 
@@ -128,6 +128,12 @@ class ProofMaker:
     def _dominated(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
         attribute = int(self.draw.integers(len(box)))
         seen_by = self.seen_by(attribute, box, counted)
+        if self._coin():
+            # The checker does without what others are better than, and without all but the first of what is alike.
+            top = {v for v in seen_by if not any(seen_by[v] < seen_by[u] for u in seen_by)}
+            alone = {v for v in top if not any(seen_by[v] == seen_by[u] and u < v for u in top)}
+            node |= {"dominated": f"a{attribute}", "proof": len(self.nodes)}
+            return self._grow(_with(box, attribute, frozenset(alone)), counted, depth)
         kept = set(box[attribute])
         for value in self.draw.permutation(sorted(kept)).tolist():
             if self._coin() and any(other != value and seen_by[value] <= seen_by[other] for other in kept):
@@ -140,6 +146,49 @@ class ProofMaker:
         """For each value of a box the counted queries that accept it."""
         live = self.problem.live(box, counted)
         return {v: frozenset(q for q in live if v in self.problem.accepts(q, attribute)) for v in box[attribute]}
+
+    def _value(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
+        attribute = int(self.draw.integers(len(box)))
+        value = int(self.draw.integers(self.problem.sizes[attribute]))
+        live = self.problem.live(box, counted)
+        rejecting = [q for q in live if value not in self.problem.accepts(q, attribute)]
+        others = box[attribute].intersection(
+            {v for q in rejecting for v in self.problem.accepts(q, attribute)},
+        )
+        node |= {"value": value, "of": f"a{attribute}", "like": len(self.nodes)}
+        like = self._grow(_with(box, attribute, box[attribute] - others), counted, depth)
+        node["rest"] = len(self.nodes)
+        return max(like, self._grow(_with(box, attribute, others), counted, depth))
+
+    def _fixing(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
+        """Rows of a box without a value, of the rows that a query covers, and without a query: whichever is bounded."""
+        problem, unit = self.problem, gcd(*self.problem.weights)
+        live = problem.live(box, counted)
+        node["fixing"] = len(self.multipliers)
+        scale, shares, short = self._shares(live)
+        score = [{v: sum(shares[q][a] for q in live if v in problem.accepts(q, a)) for v in box[a]} for a in self._all]
+        best = [max(scores.values(), default=0) for scores in score]
+        whole = sum(short.values()) + sum(best)
+        above = max(0, whole // scale + int(self.draw.integers(-2, 2)) * max(problem.weights) // 2)
+        node |= {"above": above, "proof": len(self.nodes)}
+        need = (above // unit + 1) * unit * scale
+        left = tuple(frozenset(v for v in box[a] if whole - best[a] + score[a][v] >= need) for a in self._all)
+        inside, gone = left, set()
+        for query in live:
+            copies = [q for q in live if problem.queries[q] == problem.queries[query]]
+            accepts = [problem.accepts(query, a) for a in self._all]
+            met = [max((score[a][v] for v in left[a] & accepts[a]), default=-1) for a in self._all]
+            if whole - sum(best) + sum(met) < need:
+                gone.add(query)
+            given = [sum(shares[q][a] for q in copies) for a in self._all]
+            missed = [max((score[a][v] - given[a] * (v in accepts[a]) for v in left[a]), default=-1) for a in self._all]
+            if whole - sum(short[q] for q in copies) - sum(best) + sum(missed) < need:
+                inside = tuple(values & accepted for values, accepted in zip(inside, accepts, strict=True))
+        return max(above // unit * unit, self._grow(inside, counted - gone, depth))
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.problem.sizes))
 
     def _parts(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
         components: list[set[int]] = []
@@ -188,27 +237,35 @@ class ProofMaker:
         return bound + sum(max(0, rest) for rest in short.values())
 
     def _splitting(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
-        scale = int(self.draw.choice([1, 2, 3, 2**40]))
         live = self.problem.live(box, counted)
-        short = {query: scale * self.problem.weights[query] for query in live}
-        scores = [dict.fromkeys(values, 0) for values in box]
-        entries = []
-        for query in range(len(self.problem.queries)):
-            shares = {}
-            for attribute in range(len(box)):
-                if self._coin():
-                    share = int(self.draw.integers(0, self.problem.weights[query] + 1)) * scale // len(box)
-                    shares[f"a{attribute}"] = share
-                    if query in short:
-                        short[query] -= share
-                        for value in box[attribute] & self.problem.accepts(query, attribute):
-                            scores[attribute][value] += share
-            entries.append([query, shares])
         node["splitting"] = len(self.multipliers)
-        self.multipliers.append({"scale": scale, "queries": entries})
-        scaled = sum(max(0, rest) for rest in short.values()) + sum(max(s.values(), default=0) for s in scores)
+        scale, shares, short = self._shares(live)
+        scores = [dict.fromkeys(values, 0) for values in box]
+        for query in live:
+            for attribute in self._all:
+                for value in box[attribute] & self.problem.accepts(query, attribute):
+                    scores[attribute][value] += shares[query][attribute]
+        scaled = sum(short.values()) + sum(max(s.values(), default=0) for s in scores)
         unit = gcd(*self.problem.weights)
         return scaled // scale // unit * unit
+
+    def _shares(self, live: list[int]) -> tuple[int, list[list[int]], dict[int, int]]:
+        """Write random multipliers: their scale, those of each query, and what those of the live ones fall short by."""
+        scale = int(self.draw.choice([1, 2, 3, 2**40]))
+        fair = self._coin()
+        shares, entries = [], []
+        for query, weight in enumerate(self.problem.weights):
+            parts = [0] * len(self._all)
+            for attribute in self._all:
+                if self._coin():
+                    parts[attribute] = int(self.draw.integers(0, weight + 1)) * scale // len(parts)
+            if fair and self.problem.queries[query]:
+                attribute = int(self.draw.choice(list(self.problem.queries[query])))
+                parts[attribute] += max(0, scale * weight - sum(parts))
+            shares.append(parts)
+            entries.append([query, {f"a{attribute}": share for attribute, share in enumerate(parts)}])
+        self.multipliers.append({"scale": scale, "queries": entries})
+        return scale, shares, {q: max(0, scale * self.problem.weights[q] - sum(shares[q])) for q in live}
 
     def _coin(self) -> bool:
         return bool(self.draw.random() < 0.5)

@@ -8,11 +8,15 @@ import pytest
 
 import parcomp as pc
 from parcomp.cli import main
+from parcomp.costs import amount_up
 from parcomp.errors import CertificateError
-from parcomp.experiments.workloads import uniform_workload
-from parcomp.overlap import certify
+from parcomp.experiments.workloads import boxes, points, uniform_workload
+from parcomp.model.compile import compile_workload
+from parcomp.overlap import Bracket, certify
+from parcomp.overlap.value import ValueSearch, prove_upper
 from parcomp.samples import census_sample, paper_example
-from tests.workloads import random_judged
+from tests.certificate.proof_forger import Problem
+from tests.workloads import SHAPES, random_judged, random_wide
 
 
 def certified(workload, **options):
@@ -74,7 +78,7 @@ def kinds(certificate):
 def test_tampered_certificates_are_refused():
     """Changed rows, other workloads, dropped cases, moved multipliers, loops: each is found."""
     workload, certificate = tree()
-    assert {"attribute", "queries"} & kinds(certificate)
+    assert {"value", "queries"} & kinds(certificate)
     other = uniform_workload(40, 8, 2, seed=3)
     with pytest.raises(CertificateError, match="another workload"):
         pc.verify(other, certificate)
@@ -182,6 +186,79 @@ def test_a_value_that_is_not_dominated_may_not_be_dropped():
     proof = [{"dominated": "postcode", "keep": "C", "proof": 1}, {"cover": []}]
     with pytest.raises(CertificateError, match="not dominated"):
         pc.verify(workload, certificate | {"proof": proof})
+
+
+def by_values(workload, upper):
+    """A certificate of an upper end in units, by the cases of value search and nothing else."""
+    compilation = compile_workload(workload)
+    proof = certify._Proof(compilation)
+    compiled = compilation.compiled
+    case = certify._Case(
+        compiled,
+        [[position] for position in compilation.queries.tolist()],
+        list(range(compiled.attribute_count)),
+        list(compilation.codes),
+    )
+    tree = prove_upper(compiled, upper // compilation.unit)
+    assert tree is not None
+    proof._tree(case, tree, upper // compilation.unit)
+    codes = np.array(compilation.row_codes(np.zeros(compiled.attribute_count, np.int32)), np.int64)
+    document = certify._document(workload, Bracket(0, upper, codes))
+    return document | {"proof": proof.nodes, "multipliers": proof.multipliers}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_proofs_by_values_of_wide_workloads_verify(shape):
+    """65 to 300 values: the cases of value search prove the truth, and the checker accepts nothing less for them."""
+    draw = np.random.default_rng(sum(map(ord, shape)))
+    seen = set()
+    for _ in range(12):
+        wide = random_wide(draw, shape, most_queries=80)
+        workload, truth = wide.workload(), wide.truth()
+        certificate = by_values(workload, truth)
+        seen |= kinds(certificate)
+        assert pc.verify(workload, certificate).upper == amount_up(truth)
+        with pytest.raises(CertificateError):
+            pc.verify(workload, certificate | {"upper": truth - 1})
+    assert "splitting" in seen
+
+
+def test_proofs_of_large_attributes_that_are_set_aside_verify():
+    """What the search leaves out for a while, and values that it drops since others dominate them, need no step."""
+    seen = set()
+    for seed in range(6):
+        draw = np.random.default_rng(seed)
+        sizes = [8, 7, 6, 5000, 4000]
+        queries = []
+        for _ in range(60):
+            query = {}
+            for a, size in enumerate(sizes):
+                density = draw.uniform(0.5, 1) if size > 8 else draw.uniform(0.2, 0.6)
+                accepted = np.flatnonzero(draw.random(size) < density)
+                if draw.random() < 0.7 and len(accepted):
+                    query[a] = frozenset(accepted.tolist())
+            queries.append(query)
+        workload = Problem(sizes, queries, [1] * len(queries)).workload()
+        search = ValueSearch(compile_workload(workload).compiled)
+        search.advance(10**10)
+        assert search.done
+        certificate = by_values(workload, search.upper)
+        seen |= kinds(certificate)
+        assert pc.verify(workload, certificate).nodes == len(certificate["proof"])
+    assert {"value", "fixing", "dominated", "queries", "splitting"} <= seen
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [boxes(300, 4, 50, 0), points(400, 8, 4, 0), boxes(150, 3, 200, 1, heaviest=10)],
+    ids=["boxes", "points", "weighted boxes"],
+)
+def test_proofs_by_cliques_verify(workload):
+    """Where overlapping sets are cliques, cases by queries are enough."""
+    answer, certificate = certified(workload)
+    assert answer.exact
+    assert pc.verify(workload, certificate).exact
+    assert "queries" in kinds(certificate) or kinds(certificate) <= {"cover", "dominated", "sum"}
 
 
 def test_a_proof_beyond_the_limit_says_search(monkeypatch, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Check a certificate: plain Python, exact integers, nothing shared with the solvers.
+"""Check a certificate: plain Python and NumPy, exact integers, nothing shared with the solvers.
 
 A certificate claims a bracket [lower, upper] around the maximum overlap γ of one workload.
 
@@ -17,6 +17,10 @@ the weight of the counted queries that any row of the box satisfies:
 ``{"dominated": name, "keep": predicate, "proof": n}``
     For each value of the attribute that is still possible there is a kept one that all counted queries accepting the
     former accept too.  A row loses nothing when it takes the latter, so the box is cut down to the kept values.
+    Without ``keep``, the checker itself looks for values to do without.
+``{"value": value, "of": name, "like": n, "rest": n}``
+    Every row has a value of the attribute.  One child has those values of the box that each counted query which rejects
+    ``value`` rejects too, the other child has the others.  The bound is the larger of the two.
 ``{"parts": [{"queries": [i, …], "proof": n}, …]}``
     Every counted query is in some part, and queries of different parts are disjoint within the box, so that a row
     meets only one part.  The bound is the largest of the children's.
@@ -27,14 +31,19 @@ the weight of the counted queries that any row of the box satisfies:
     query q of weight w is in sets that weigh W together, w ≤ W + max(0, w − W); summed over the queries that a row
     satisfies, the bound is the sum of all c and all shortfalls max(0, w − W).
 ``{"splitting": k}``
-    The k-th list of multipliers λ[q, a] ≥ 0 over a common scale s.  A row with values v_a satisfies query q only if q
-    accepts each v_a, so s·w_q ≤ Σ_a λ[q, a]·[q accepts v_a] + max(0, s·w_q − Σ_a λ[q, a]).  Summed over the queries
-    and with each v_a at its worst, the bound is (shortfalls + Σ_a max_v Σ_q λ[q, a]·[q accepts v]) / s, rounded down
-    to a multiple of the greatest common divisor of all weights, as every sum of weights is one.
+    By the k-th list of multipliers, s times the weight of a row with values v_a is at most R + Σ_a S_a(v_a): see
+    :mod:`parcomp.certificate.shares`.  With each v_a at its worst, the bound is (R + Σ_a max_v S_a(v)) / s, rounded
+    down to a multiple of the greatest common divisor of all weights, as every sum of weights is one.
+``{"fixing": k, "above": c, "proof": n}``
+    The same multipliers tell of values and queries that no row which weighs more than c has or satisfies, and of
+    queries that each such row satisfies.  The child has the box and the counted queries without the former, cut down to
+    what the latter cover: see :meth:`parcomp.certificate.shares.Shares.fix`.  A row weighs at most c or is a row of the
+    child that weighs the same, so the bound is c or that of the child, whichever is larger.
 ``{"search": true}``
     No proof, only the word of the solver.
 
-Nodes stand in one list; children come after their parents and have one parent each.
+Nodes stand in one list; children come after their parents and have one parent each.  Boxes are those of
+:mod:`parcomp.certificate.boxes`: values that no query tells apart are taken together.
 """
 
 from __future__ import annotations
@@ -43,14 +52,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import combinations
 from math import gcd
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from parcomp.certificate.boxes import Flags, Numbers, Place, Space
+from parcomp.certificate.shares import Shares, whole
 from parcomp.costs import amount_down, amount_of, amount_up
 from parcomp.errors import CertificateError, ParcompError
 from parcomp.model import Predicate, Workload, parse_json, read_predicate, read_text
@@ -98,30 +107,26 @@ def workload_digest(workload: Workload) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """Where a node stands: the constrained attributes of its box, and the counted queries as bits."""
-
-    box: dict[int, Predicate]
-    counted: int
-
-
 class _Checker:
     def __init__(self, workload: Workload, certificate: Mapping[str, Any]) -> None:
+        if certificate["workload"] != workload_digest(workload):
+            raise CertificateError("the certificate is for another workload (its fingerprint differs)")
         self.workload = workload
         self.certificate = certificate
-        self.attributes = list(workload.domain.attributes.values())
         self.weights = [int(units) for units in workload.additive_units().tolist()]
         self.unit = gcd(*self.weights) or 1
-        self.queries = [dict(query.terms) for query in workload]
         self.nodes: Sequence[Mapping[str, Any]] = certificate["proof"]
-        self.contexts: list[_Context | None] = [None] * len(self.nodes)
-        self.flags: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
+        self.predicates = [self._predicates(node) for node in self.nodes]
+        by_attribute: dict[int, list[Predicate]] = {}
+        for attribute, predicates in self.predicates:
+            by_attribute.setdefault(attribute, []).extend(predicates)
+        self.space = Space(workload, by_attribute)
+        self.places: list[Place | None] = [None] * len(self.nodes)
+        self.reached = [False] * len(self.nodes)
+        self.shares: dict[int, Shares] = {}
 
     def verdict(self) -> Verdict:
-        if self.certificate["workload"] != workload_digest(self.workload):
-            raise CertificateError("the certificate is for another workload (its fingerprint differs)")
-        lower, upper = _whole(self.certificate["lower"]), _whole(self.certificate["upper"])
+        lower, upper = whole(self.certificate["lower"]), whole(self.certificate["upper"])
         proven_lower = self._row_weight(self.certificate["row"])
         if proven_lower < lower:
             raise CertificateError(f"the row proves {amount_of(proven_lower)}, not the lower end {amount_of(lower)}")
@@ -129,6 +134,18 @@ class _Checker:
         if proven_upper > upper:
             raise CertificateError(f"the cases prove {amount_of(proven_upper)}, not the upper end {amount_of(upper)}")
         return Verdict(amount_down(lower), amount_up(upper), lower == upper, len(self.nodes))
+
+    def _predicates(self, node: Mapping[str, Any]) -> tuple[int, list[Predicate]]:
+        """The attribute that a node cuts, and the predicates that it cuts it down to."""
+        match _kind(node):
+            case "attribute":
+                name, written = node["attribute"], [case["in"] for case in node["cases"]]
+            case "dominated":
+                name, written = node["dominated"], [node["keep"]] if "keep" in node else []
+            case _:
+                return -1, []
+        attribute = self.workload.domain.attributes[name]
+        return self.workload.domain.index(name), [read_predicate(attribute, one) for one in written]
 
     def _row_weight(self, row: Mapping[str, Any]) -> int:
         codes = []
@@ -139,218 +156,183 @@ class _Checker:
             codes.append(code)
         return sum(
             weight
-            for weight, terms in zip(self.weights, self.queries, strict=True)
-            if all(codes[attribute] in predicate for attribute, predicate in terms.items())
+            for weight, query in zip(self.weights, self.workload, strict=True)
+            if all(codes[attribute] in predicate for attribute, predicate in query.terms)
         )
 
     def _tree_bound(self) -> int:
-        """Contexts go down the tree in the order of the list, bounds come up in the reverse order."""
+        """Places go down the tree in the order of the list, bounds come up in the reverse order."""
         children: list[list[int]] = []
-        self.contexts[0] = _Context({}, (1 << len(self.queries)) - 1)
+        floors: list[int] = []
+        self.places[0], self.reached[0] = self.space.root(), True
         for index, node in enumerate(self.nodes):
-            context = self.contexts[index]
-            if context is None:
+            place, self.places[index] = self.places[index], None
+            if place is None:
                 raise CertificateError(f"node {index} has no parent before it")
-            children.append([self._place(index, child, below) for child, below in self._children(node, context)])
+            children.append([self._place(index, child, below) for child, below in self._children(index, place)])
+            floors.append(self._floor(node, place))
         bounds = [0] * len(self.nodes)
         for index in reversed(range(len(self.nodes))):
             below = [bounds[child] for child in children[index]]
-            node, context = self.nodes[index], self.contexts[index]
-            assert context is not None
-            bounds[index] = self._bound(node, context, below)
+            bounds[index] = sum(below) if _kind(self.nodes[index]) == "sum" else max([floors[index], *below])
         return bounds[0]
 
-    def _place(self, parent: int, child: object, context: _Context) -> int:
-        index = _whole(child)
-        if not parent < index < len(self.nodes) or self.contexts[index] is not None:
+    def _place(self, parent: int, child: object, place: Place) -> int:
+        index = whole(child)
+        if not parent < index < len(self.nodes) or self.reached[index]:
             raise CertificateError(f"node {parent} points to node {index}, which is not a child of its own")
-        self.contexts[index] = context
+        self.places[index], self.reached[index] = place, True
         return index
 
-    def _children(self, node: Mapping[str, Any], context: _Context) -> Iterable[tuple[object, _Context]]:
+    def _children(self, number: int, place: Place) -> Iterable[tuple[object, Place]]:
+        node = self.nodes[number]
         match _kind(node):
             case "attribute":
-                yield from self._value_cases(node, context)
+                yield from self._value_cases(number, place)
             case "queries":
-                bits = self._bits(node["queries"])
-                yield node["in"], _Context(self._common_box(node["queries"], context), context.counted)
-                yield node["out"], _Context(context.box, context.counted & ~bits)
+                queries = self._listed(node["queries"])
+                yield node["in"], self.space.cut(place, self._common_rows(queries, place))
+                yield node["out"], self._uncounted(place, queries)
             case "dominated":
-                index = self.workload.domain.index(node["dominated"])
-                keep = read_predicate(self.attributes[index], node["keep"])
-                self._check_dominated(index, keep, context)
-                yield node["proof"], _Context(self._cut(context.box, {index: keep}), context.counted)
+                attribute, predicates = self.predicates[number]
+                if predicates:
+                    keep = self.space.cells(attribute).of(*predicates)
+                    self._check_dominated(attribute, keep, place)
+                else:
+                    keep = self.space.thinned(attribute, place)
+                yield node["proof"], self.space.cut(place, {attribute: keep})
+            case "value":
+                index = self.workload.domain.index(node["of"])
+                code = self.workload.domain.attributes[node["of"]].code(node["value"])
+                if code is None:
+                    raise CertificateError(f"the value of {node['of']!r} is not in the domain")
+                like = self.space.like(index, code, place)
+                yield node["like"], self.space.cut(place, {index: like})
+                yield node["rest"], self.space.cut(place, {index: ~like})
+            case "fixing":
+                yield node["proof"], self._shares(node["fixing"]).fix(place, self._above(node) + self.unit)
             case "parts" | "sum" as kind:
-                parts = [self._bits(part["queries"]) for part in node[kind]]
-                self._check_partition(parts, context, disjoint=kind == "parts")
-                for part, bits in zip(node[kind], parts, strict=True):
-                    yield part["proof"], _Context(context.box, context.counted & bits)
+                parts = [self._listed(part["queries"]) for part in node[kind]]
+                self._check_partition(parts, place, disjoint=kind == "parts")
+                for part, queries in zip(node[kind], parts, strict=True):
+                    yield part["proof"], Place(place.box, place.counted & self._flags(queries))
             case _:
                 return
 
-    def _bound(self, node: Mapping[str, Any], context: _Context, below: list[int]) -> int:
+    def _floor(self, node: Mapping[str, Any], place: Place) -> int:
+        """The bound of a leaf, or what a node claims of the rows that its child leaves out; 0 of any other node."""
         match _kind(node):
-            case "attribute" | "queries" | "dominated" | "parts":
-                return max(below, default=0)
-            case "sum":
-                return sum(below)
             case "cover":
-                return self._cover_bound(node["cover"], context)
+                return self._cover_bound(node["cover"], place)
             case "splitting":
-                return self._splitting_bound(self.certificate["multipliers"][_whole(node["splitting"])], context)
-            case _:
+                shares = self._shares(node["splitting"])
+                return shares.bound(place) // (shares.scale * self.unit) * self.unit
+            case "fixing":
+                return self._above(node)
+            case "search":
                 raise CertificateError(
                     "the upper end rests on the solver's search, not on a proof; nothing was run again"
                 )
+            case _:
+                return 0
 
-    def _value_cases(self, node: Mapping[str, Any], context: _Context) -> Iterable[tuple[object, _Context]]:
-        index = self.workload.domain.index(node["attribute"])
-        missed = context.box.get(index, Predicate.tautology(self.attributes[index].size))
-        for case in node["cases"]:
-            predicate = read_predicate(self.attributes[index], case["in"])
-            missed &= ~predicate
-            yield case["proof"], _Context(self._cut(context.box, {index: predicate}), context.counted)
-        if not missed.is_contradiction:
+    def _value_cases(self, number: int, place: Place) -> Iterable[tuple[object, Place]]:
+        node, (attribute, predicates) = self.nodes[number], self.predicates[number]
+        cells = self.space.cells(attribute)
+        seen = np.zeros(len(cells.first), np.bool_)
+        for case, predicate in zip(node["cases"], predicates, strict=True):
+            inside = cells.of(predicate)
+            seen |= inside
+            yield case["proof"], self.space.cut(place, {attribute: inside})
+        if not seen[self.space.left(attribute, place.box)].all():
             raise CertificateError(f"the cases of {node['attribute']!r} leave out values that are still possible")
 
-    def _common_box(self, queries: Sequence[object], context: _Context) -> dict[int, Predicate]:
-        boxes = [self._cut(context.box, self.queries[_whole(query)]) for query in queries]
-        full = [{a: p for a, p in box.items() if not p.is_tautology} for box in boxes]
-        if any(other != full[0] for other in full):
+    def _common_rows(self, queries: Numbers, place: Place) -> dict[int, Flags]:
+        """What queries that are taken together cover."""
+        if not self.space.same_rows(queries.tolist(), place.box):
             raise CertificateError("queries that are taken together cover different rows of the box")
-        return full[0]
+        return self.space.coverage(int(queries[0]))
 
-    def _check_dominated(self, index: int, keep: Predicate, context: _Context) -> None:
-        """Group the possible values by the counted queries that accept them; each group needs a kept one above it."""
-        possible = context.box.get(index, Predicate.tautology(self.attributes[index].size))
-        concerned = [query for query in self._live(context) if index in self.queries[query]]
-        predicates = [self.queries[query][index] for query in concerned]
-        kept = _patterns(predicates, possible & keep)
-        for pattern in _patterns(predicates, possible & ~keep) - kept:
-            if not any(pattern & ~above == 0 for above in kept):
-                raise CertificateError(
-                    f"a value of {self.workload.domain.names[index]!r} is left out but not dominated"
-                )
+    def _check_dominated(self, attribute: int, keep: Flags, place: Place) -> None:
+        """Group the cells that are left by the counted queries that accept them; each needs a kept one above it."""
+        cells, left = self.space.cells(attribute), self.space.left(attribute, place.box)
+        counted = np.unique(cells.predicate[place.counted])
+        seen_by = cells.accepts[counted][:, left].T
+        kept, dropped = (np.unique(part, axis=0) for part in (seen_by[keep[left]], seen_by[~keep[left]]))
+        if len(dropped) and not _all_below(dropped, kept):
+            name = self.workload.domain.names[attribute]
+            raise CertificateError(f"a value of {name!r} is left out but not dominated")
 
-    def _cut(self, box: dict[int, Predicate], terms: Mapping[int, Predicate]) -> dict[int, Predicate]:
-        return box | {index: box[index] & p if index in box else p for index, p in terms.items()}
+    def _above(self, node: Mapping[str, Any]) -> int:
+        """What a row must exceed to be of interest below a node: every weight of a row is a multiple of the unit."""
+        return whole(node["above"]) // self.unit * self.unit
 
-    def _bits(self, queries: Iterable[object]) -> int:
-        bits = 0
-        for query in queries:
-            number = _whole(query)
-            # The bit of a number that is no query would take as much memory as the number says.
-            if number >= len(self.queries):
-                raise CertificateError(f"there is no query {number}; the workload has {len(self.queries)}")
-            bits |= 1 << number
-        return bits
+    def _shares(self, written: object) -> Shares:
+        """The multipliers of a number, which are read once."""
+        number = whole(written)
+        if number not in self.shares:
+            self.shares[number] = Shares(self.space, self.weights, self.certificate["multipliers"][number])
+        return self.shares[number]
 
-    def _live(self, context: _Context) -> list[int]:
-        """The counted queries that some row of the box satisfies."""
-        if any(predicate.is_contradiction for predicate in context.box.values()):
-            return []
-        return [
-            query
-            for query, terms in enumerate(self.queries)
-            if context.counted >> query & 1
-            and not any(
-                p.is_contradiction or (a in context.box and p.isdisjoint(context.box[a])) for a, p in terms.items()
-            )
-        ]
+    def _listed(self, queries: Iterable[object]) -> Numbers:
+        """Queries by number, each once and in the order of a certificate."""
+        numbers = list(dict.fromkeys(whole(query) for query in queries))
+        if any(number >= self.space.count for number in numbers):
+            raise CertificateError(f"there is no query {max(numbers)}; the workload has {self.space.count}")
+        return np.array(numbers, np.int64)
 
-    def _possible(self, attribute: int, context: _Context) -> npt.NDArray[np.int64]:
-        """The codes of the values that the box leaves."""
-        box = context.box.get(attribute)
-        return np.arange(self.attributes[attribute].size) if box is None else np.flatnonzero(box.flags())
+    def _flags(self, queries: Numbers) -> Flags:
+        flags = np.zeros(self.space.count, np.bool_)
+        flags[queries] = True
+        return flags
 
-    def _accepts(self, query: int, attribute: int) -> npt.NDArray[np.bool_]:
-        """One boolean for each value of the attribute; kept, since a proof asks for the same ones many times."""
-        if (query, attribute) not in self.flags:
-            size = self.attributes[attribute].size
-            self.flags[query, attribute] = self.queries[query].get(attribute, Predicate.tautology(size)).flags()
-        return self.flags[query, attribute]
+    def _uncounted(self, place: Place, queries: Numbers) -> Place:
+        return Place(place.box, place.counted & ~self._flags(queries))
 
-    def _check_partition(self, parts: list[int], context: _Context, *, disjoint: bool) -> None:
-        live = self._live(context)
-        union = 0
-        for part in parts:
-            union |= part
-        if any(not union >> query & 1 for query in live):
+    def _check_partition(self, parts: list[Numbers], place: Place, *, disjoint: bool) -> None:
+        owner = np.full(self.space.count, -1, np.int64)
+        for number, queries in enumerate(parts):
+            owner[queries] = number
+        if (owner[place.counted] < 0).any():
             raise CertificateError("the parts leave out a counted query")
         if disjoint:
-            owner = {query: number for number, part in enumerate(parts) for query in live if part >> query & 1}
-            for first, second in combinations(live, 2):
-                if owner[first] != owner[second] and not self._disjoint(first, second, context.box):
+            for first, second in self.space.overlapping(np.flatnonzero(place.counted), place.box):
+                if owner[first] != owner[second]:
                     raise CertificateError(f"queries {first} and {second} of different parts overlap")
 
-    def _disjoint(self, first: int, second: int, box: Mapping[int, Predicate]) -> bool:
-        mine, theirs = self.queries[first], self.queries[second]
-        for attribute in sorted(mine.keys() & theirs.keys(), key=lambda a: self.attributes[a].size):
-            joint = mine[attribute] & theirs[attribute]
-            if joint.is_contradiction or (attribute in box and joint.isdisjoint(box[attribute])):
-                return True
-        return False
-
-    def _cover_bound(self, sets: Sequence[Mapping[str, Any]], context: _Context) -> int:
-        short = {query: self.weights[query] for query in self._live(context)}
+    def _cover_bound(self, sets: Sequence[Mapping[str, Any]], place: Place) -> int:
+        short = {query: self.weights[query] for query in np.flatnonzero(place.counted).tolist()}
         bound = 0
         for entry in sets:
-            weight = _whole(entry["weight"])
-            members = [query for query in {_whole(query) for query in entry["queries"]} if query in short]
-            for first, second in combinations(members, 2):
-                if not self._disjoint(first, second, context.box):
-                    raise CertificateError(f"queries {first} and {second} of one cover set overlap")
-            for query in members:
+            weight = whole(entry["weight"])
+            members = self._listed(entry["queries"])
+            members = members[place.counted[members]]
+            for first, second in self.space.overlapping(members, place.box):
+                raise CertificateError(f"queries {first} and {second} of one cover set overlap")
+            for query in members.tolist():
                 short[query] -= weight
             bound += weight
         return bound + sum(max(0, rest) for rest in short.values())
 
-    def _splitting_bound(self, splitting: Mapping[str, Any], context: _Context) -> int:
-        scale = _whole(splitting["scale"])
-        if scale < 1:
-            raise CertificateError("the scale of the multipliers must be positive")
-        live = self._live(context)
-        short = {query: self.weights[query] * scale for query in live}
-        # No score exceeds the sum of all multipliers: below 2**62 sums of 64 bits are exact, else Python integers are.
-        largest = sum(_whole(m) for shares in splitting["queries"] for m in shares[1].values())
-        dtype = np.int64 if largest < 2**62 else np.object_
-        scores: dict[int, npt.NDArray[Any]] = {}
-        possible: dict[int, npt.NDArray[np.int64]] = {}
-        for number, shares in splitting["queries"]:
-            query = _whole(number)
-            if query not in short:
-                continue
-            for name, multiplier in shares.items():
-                attribute = self.workload.domain.index(name)
-                if attribute not in scores:
-                    possible[attribute] = self._possible(attribute, context)
-                    scores[attribute] = np.zeros(len(possible[attribute]), dtype)
-                share = _whole(multiplier)
-                scores[attribute][self._accepts(query, attribute)[possible[attribute]]] += share
-                short[query] -= share
-        best = sum(max(0, rest) for rest in short.values())
-        best += sum(int(score.max()) for score in scores.values() if len(score))
-        return best // (scale * self.unit) * self.unit
+
+_KINDS = ("attribute", "queries", "dominated", "value", "fixing", "parts", "sum", "cover", "splitting", "search")
+
+_BLOCK = 256
+"""So many kept values are compared with all that are dropped at once."""
 
 
-_KINDS = ("attribute", "queries", "dominated", "parts", "sum", "cover", "splitting", "search")
-
-
-def _patterns(predicates: Sequence[Predicate], values: Predicate) -> set[int]:
-    """For each of the values the set of predicates that accept it, as bits; each set once."""
-    everything = [*predicates, values]
-    if all(predicate.edges is not None for predicate in everything):
-        # Between two neighboring edges nothing changes, so one code stands for all that lie there.
-        codes = np.unique(np.array([0, *(edge for p in everything for edge in p.edges or ())], np.int64))
-        codes = codes[codes < values.size]
-    else:
-        codes = np.arange(values.size)
-    codes = codes[values.flags_at(codes)]
-    if not predicates or not len(codes):
-        return {0} if len(codes) else set()
-    accepts = np.array([predicate.flags_at(codes) for predicate in predicates])
-    columns = np.unique(np.packbits(accepts, axis=0, bitorder="little").T, axis=0)
-    return {int.from_bytes(column.tobytes(), "little") for column in columns}
+def _all_below(dropped: Flags, kept: Flags) -> bool:
+    """Whether each of the dropped rows of flags is contained in a kept one; the largest ones are tried first."""
+    order = np.argsort(-kept.sum(axis=1), kind="stable")
+    # Counts of flags are below 2**24, so that floats are exact.
+    left, size = dropped.astype(np.float32), dropped.sum(axis=1)
+    for begin in range(0, len(order), _BLOCK):
+        common = left @ kept[order[begin : begin + _BLOCK]].T.astype(np.float32)
+        above = (common == size[:, None]).any(axis=1)
+        left, size = left[~above], size[~above]
+        if not len(left):
+            return True
+    return False
 
 
 def _kind(node: Mapping[str, Any]) -> str:
@@ -358,9 +340,3 @@ def _kind(node: Mapping[str, Any]) -> str:
         if kind in node:
             return kind
     raise CertificateError(f"a node has none of {', '.join(_KINDS)}")
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise CertificateError(f"{value!r} is not a whole number")
-    return value

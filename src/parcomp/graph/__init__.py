@@ -1,5 +1,6 @@
 """The query graph and what it tells: cliques, colorings, and the overlap hypergraph."""
 
+from parcomp.graph.cases import Case, VertexCase, prove_cliques
 from parcomp.graph.clique import CliqueSearch, search_cliques
 from parcomp.graph.coloring import Coloring, ColoringSearch, Cover, dsatur, fractional_cover, weighted_coloring
 from parcomp.graph.hypergraph import OverlapHypergraph, overlap_hypergraph
@@ -9,6 +10,7 @@ from parcomp.graph.query_graph import QueryGraph, build_query_graph
 from parcomp.graph.workload_graph import WorkloadGraph
 
 __all__ = [
+    "Case",
     "ChromaticNumber",
     "CliqueNumber",
     "CliqueSearch",
@@ -18,6 +20,7 @@ __all__ = [
     "GraphNumber",
     "OverlapHypergraph",
     "QueryGraph",
+    "VertexCase",
     "WorkloadGraph",
     "build_query_graph",
     "chromatic_number",
@@ -26,6 +29,7 @@ __all__ = [
     "dsatur",
     "fractional_cover",
     "overlap_hypergraph",
+    "prove_cliques",
     "renumber",
     "search_cliques",
     "weighted_coloring",

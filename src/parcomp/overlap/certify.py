@@ -1,30 +1,30 @@
 """Certificates: a proof of the bracket that :mod:`parcomp.certificate.checker` checks without any of the solvers.
 
 The prover knows the upper end already and looks for a short proof of it: dominated values are dropped, equal queries
-taken together, parts that share no attribute added up, and each part is closed by the first of five that is low enough:
-the plain sum, groups of disjoint queries, multipliers, a fractional cover, a value search that records its cases.
+taken together, parts that share no attribute added up, and each part is closed by the first of six that is low enough:
+the plain sum, groups of disjoint queries, multipliers, a fractional cover, cases by queries where overlapping sets are
+cliques, and a value search that records its cases.
 Beyond a limit of numbers the certificate says that the upper end rests on search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import reduce as union
-from operator import or_
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parcomp.certificate import workload_digest
-from parcomp.graph import build_query_graph, fractional_cover
+from parcomp.graph import Case, VertexCase, build_query_graph, fractional_cover, prove_cliques
 from parcomp.model import Predicate, Workload, write_predicate
 from parcomp.model.compile import Compilation
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.bracket import Bracket
-from parcomp.overlap.cover import group_bound
+from parcomp.overlap.cover import group_bound, overlap_is_clique
 from parcomp.overlap.engine import solve_within
+from parcomp.overlap.masks import keep_queries
 from parcomp.overlap.reduce import Leaf, Node, Rule, Sum, reduce
 from parcomp.overlap.value import Splitting, prove_upper, split
 
@@ -44,6 +44,15 @@ _RULES = frozenset(
     }
 )
 """The reductions that a proof can repeat: dominated values, equal queries, parts that add."""
+
+_GRAPH_LIMIT = 8192
+"""The most queries of a part whose pairs are looked at."""
+
+_CASE_WORK = 1 << 30
+"""Pairs of queries that cases by queries may look at; after that, cases by values are tried."""
+
+_LONG = 1 << 14
+"""A longer list of values to be kept is left to the checker to find."""
 
 _PART_WORK = 1 << 27
 """Word operations spent on bracketing one of several parts."""
@@ -107,13 +116,18 @@ class _Proof:
         self.multipliers: list[dict[str, Any]] = []
         self._numbers = 0
         self._unit = compilation.unit
+        self._workload = compilation.workload
         self._weights = compilation.workload.additive_units().tolist()
         self._attributes = list(compilation.workload.domain.attributes.items())
 
     def keep(self, attribute: int, codes: npt.NDArray[np.int64]) -> int:
         """Write that only these values need to be looked at; the node written next is what that leaves to prove."""
         name, described = self._attributes[attribute]
-        written = self._written(attribute, Predicate.from_codes(described.size, codes))
+        written = write_predicate(described, Predicate.from_codes(described.size, codes))
+        if isinstance(written, list) and len(written) > _LONG:
+            # A proof need not drop what others dominate: see ``value/proof.py``.  It is checked faster if that is done.
+            return self._write({"dominated": name, "proof": len(self.nodes) + 1}, numbers=2)
+        self._count(len(written) if isinstance(written, list) else 1)
         return self._write({"dominated": name, "keep": written, "proof": len(self.nodes) + 1})
 
     def close(self, case: _Case, target: int) -> int:
@@ -125,7 +139,7 @@ class _Proof:
         first, smaller = self._drop_dominated(node, case)
         target -= node.reduction.base
         if isinstance(node, Leaf):
-            below = self._leaf(smaller, target)
+            below = self._leaf(smaller, target, node.reduction.base)
         else:
             assert isinstance(node, Sum)
             below = self._sum(node, smaller, target)
@@ -176,7 +190,8 @@ class _Proof:
             entry["sum"].append({"queries": members, "proof": self._reduced(below, part, upper)})
         return number
 
-    def _leaf(self, case: _Case, target: int) -> int:
+    def _leaf(self, case: _Case, target: int, base: int) -> int:
+        """Write a proof that a case weighs at most ``target``, and ``base`` more by queries that are not in it."""
         compiled = case.compiled
         if compiled.total <= target:
             return self._write({"cover": []})
@@ -186,43 +201,84 @@ class _Proof:
         splitting = split(compiled)
         if splitting.bound <= target:
             return self._splitting(case, splitting)
-        if compiled.query_count <= 4096:
-            cover = fractional_cover(build_query_graph(compiled))
+        case = self._told_apart(case)
+        if compiled.query_count <= _GRAPH_LIMIT:
+            graph = build_query_graph(case.compiled)
+            cover = fractional_cover(graph)
             if cover.bound <= target:
                 return self._cover(case, zip(cover.multipliers.tolist(), cover.sets, strict=True))
-        tree = prove_upper(compiled, target, size_limit=max(0, NUMBER_LIMIT - self._numbers))
+            if overlap_is_clique(case.compiled):
+                limit = max(0, NUMBER_LIMIT - self._numbers)
+                cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK)
+                if cases is not None:
+                    return self._cases(case, cases)
+        # Each multiplier is two numbers in the log, and little more than one in the proof.
+        tree = prove_upper(case.compiled, target, size_limit=max(0, 2 * (NUMBER_LIMIT - self._numbers)))
         if tree is None:
             raise _TooLongError
-        return self._tree(case, tree)
+        return self._tree(case, tree, target + base)
 
-    def _tree(self, case: _Case, tree: dict[str, Any]) -> int:
-        """The cases of :mod:`~parcomp.overlap.value.proof` in terms of the original workload."""
-        first, shift = len(self.nodes), tree["shift"]
-        vectors = [
-            self._multipliers(case, Splitting(np.array(shares, np.int64), shift, 0, 0))
-            for shares in tree["multipliers"]
-        ]
+    def _tree(self, case: _Case, tree: dict[str, Any], upper: int) -> int:
+        """The cases of :mod:`~parcomp.overlap.value.proof` in terms of the original workload, where rows weigh more."""
+        first, above = len(self.nodes), upper * self._unit
+        vectors = [self._multipliers(case, shares, tree["shift"]) for shares in tree["multipliers"]]
         for node in tree["nodes"]:
             if "attribute" in node:
-                attribute = case.attributes[node["attribute"]]
-                codes = case.codes[node["attribute"]]
-                inside = [
-                    Predicate.from_codes(self._attributes[attribute][1].size, codes[values]) for values in node["sets"]
-                ]
-                rest = ~union(or_, inside, Predicate.contradiction(self._attributes[attribute][1].size))
-                cases = [
-                    {"in": self._written(attribute, predicate), "proof": first + child}
-                    for predicate, child in zip([*inside, rest], node["children"], strict=True)
-                ]
-                self._write({"attribute": self._attributes[attribute][0], "cases": cases})
+                name, attribute = self._attributes[case.attributes[node["attribute"]]]
+                value = attribute.value(int(case.codes[node["attribute"]][node["like"]]))
+                self._write(
+                    {"value": value, "of": name, "like": first + node["in"], "rest": first + node["rest"]}, numbers=4
+                )
             elif "query" in node:
                 queries = case.queries[node["query"]]
-                self._write({"queries": queries, "in": first + node["in"], "out": first + node["out"]})
+                self._write(
+                    {"queries": queries, "in": first + node["in"], "out": first + node["rest"]},
+                    numbers=3 + len(queries),
+                )
+            elif "fix" in node:
+                self._write({"fixing": vectors[node["fix"]], "above": above, "proof": first + node["rest"]}, numbers=3)
+            elif "thin" in node:
+                name = self._attributes[case.attributes[node["thin"]]][0]
+                self._write({"dominated": name, "proof": first + node["rest"]}, numbers=2)
             elif node["leaf"] < 0:
                 self._write({"cover": []})
             else:
                 self._write({"splitting": vectors[node["leaf"]]})
         return first
+
+    def _cases(self, case: _Case, cases: Sequence[Case | VertexCase]) -> int:
+        """The cases of :mod:`~parcomp.graph.cases` in terms of the original workload."""
+        first = len(self.nodes)
+        for one in cases:
+            if isinstance(one, Case):
+                self._cover(case, one.sets)
+            else:
+                queries = case.queries[one.vertex]
+                self._write({"queries": queries, "in": first + one.inside, "out": first + one.rest}, 3 + len(queries))
+        return first
+
+    def _told_apart(self, case: _Case) -> _Case:
+        """The case with only those queries merged that have the same predicates to begin with.
+
+        Of others the checker does not know that they are satisfied together.
+        """
+        of_group: list[int] = []
+        queries: list[list[int]] = []
+        for group, copies in enumerate(case.queries):
+            alike: dict[bytes, list[int]] = {}
+            for copy in copies:
+                alike.setdefault(self._terms(copy), []).append(copy)
+            queries += alike.values()
+            of_group += [group] * len(alike)
+        if len(queries) == len(case.queries):
+            return case
+        weights = np.array([sum(self._weights[copy] for copy in copies) // self._unit for copies in queries], np.int64)
+        compiled = replace(keep_queries(case.compiled, np.array(of_group, np.int64)), weights=weights)
+        return _Case(compiled, queries, case.attributes, case.codes)
+
+    def _terms(self, query: int) -> bytes:
+        begin, end = self._workload.start[query : query + 2]
+        return np.sort(self._workload.term[begin:end]).tobytes()
 
     def _cover(self, case: _Case, sets: Iterable[tuple[int, Sequence[int] | npt.NDArray[np.int64]]]) -> int:
         """One set for each copy of merged queries: equal queries overlap, so no set may hold two of them.
@@ -262,17 +318,21 @@ class _Proof:
             multiplier -= piece
 
     def _splitting(self, case: _Case, splitting: Splitting) -> int:
-        return self._write({"splitting": self._multipliers(case, splitting)})
+        shares = dict(enumerate(splitting.multipliers.tolist()))
+        return self._write({"splitting": self._multipliers(case, shares, splitting.shift)})
 
-    def _multipliers(self, case: _Case, splitting: Splitting) -> int:
-        """Multipliers of merged queries are shared out to their copies so that each copy gets its own weight in sum."""
+    def _multipliers(self, case: _Case, given: Mapping[int, int], shift: int) -> int:
+        """Multipliers of merged queries are shared out to their copies so that each copy gets its own weight in sum.
+
+        ``given`` has those of the terms that have any; a copy without is left out, and counts in full.
+        """
         compiled = case.compiled
-        scale = 1 << splitting.shift
+        scale = 1 << shift
         names = [self._attributes[index][0] for index in case.attributes]
         entries = []
         for query, copies in enumerate(case.queries):
             terms = range(int(compiled.start[query]), int(compiled.start[query + 1]))
-            shares = [(names[compiled.mask_attribute[compiled.term[k]]], int(splitting.multipliers[k])) for k in terms]
+            shares = [(names[compiled.mask_attribute[compiled.term[k]]], given[k]) for k in terms if given.get(k)]
             for copy in copies:
                 taken: dict[str, int] = {}
                 wanted = self._weights[copy] // self._unit * scale
@@ -284,18 +344,14 @@ class _Proof:
                     shares[0] = (name, share - used)
                     if share == used:
                         shares.pop(0)
-                self._count(len(taken) + 1)
-                entries.append([copy, taken])
+                if taken:
+                    self._count(len(taken) + 1)
+                    entries.append([copy, taken])
         self.multipliers.append({"scale": scale, "queries": entries})
         return len(self.multipliers) - 1
 
-    def _written(self, attribute: int, predicate: Predicate) -> Any:
-        written = write_predicate(self._attributes[attribute][1], predicate)
-        self._count(len(written) if isinstance(written, list) else 1)
-        return written
-
-    def _write(self, node: dict[str, Any]) -> int:
-        self._count(1)
+    def _write(self, node: dict[str, Any], numbers: int = 1) -> int:
+        self._count(numbers)
         self.nodes.append(node)
         return len(self.nodes) - 1
 

@@ -26,8 +26,9 @@ _ENUMERATION_WORK = 1 << 20
 _HEAD_START = 1 << 23
 """Value search joins the search by the query graph once that is set up, or has spent this much work."""
 
-_LEAN_START = 1 << 30
-"""Where values are few, lean search starts at once, and value search so much later."""
+_LEAN_START, _FEW = 1 << 30, 32
+"""Where lean search suits, it starts at once; value search so much later if no attribute has more than ``_FEW`` values.
+With more it has the better bounds at first, and does not wait."""
 
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
@@ -99,7 +100,7 @@ class PartSearch(Search):
             if due == _HEAD_START and (graph is None or graph.searching):
                 due = spent
             if waiting and spent >= due:
-                due = spent + _LEAN_START
+                due = spent + _LEAN_START if compiled.sizes.max(initial=0) <= _FEW else _HEAD_START
                 if waiting[0] is ValueSearch and graph is not None and Strategy.BOX_SEARCH in chosen:
                     # Where cliques are overlapping sets, box search has nothing to learn from such bounds.
                     due = _NEVER if (yield from self._helly()) else spent

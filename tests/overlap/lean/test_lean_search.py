@@ -7,6 +7,7 @@ import pytest
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.lean import LeanSearch, lean_search, suits
+from parcomp.overlap.tree import tree_search
 from tests.workloads import SHAPES, Wide, compile_values, heaviest_row, random_compiled, random_wide, row_weight
 
 
@@ -26,9 +27,9 @@ def check_solve(search: LeanSearch, truth: int, draw: np.random.Generator, most:
 @pytest.fixture
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers meet after a few problems, on threads, and attempts are soon given up for easier ones."""
-    monkeypatch.setattr(lean_search, "_TURN", 300)
-    monkeypatch.setattr(lean_search, "_THREADED", 2_000)
-    monkeypatch.setattr(lean_search, "_FIRST_BUDGET", 600)
+    for name, work in {"_FIRST_TURN": 100, "_TURN": 300, "_PIECE": 100, "_THREADED": 2_000}.items():
+        monkeypatch.setattr(tree_search, name, work)
+    monkeypatch.setattr(LeanSearch, "first_budget", 600)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -53,16 +54,22 @@ def deep(draw: np.random.Generator, queries: int = 80) -> CompiledWorkload:
 
 @pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize("block", range(3))
-def test_two_workers_hand_over_and_lose_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they meet often, both have worked in most searches, and each pause brackets the truth."""
-    handed = []
+def test_workers_hand_over_and_lose_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they meet often, all of them have worked in most searches, and each pause brackets the truth."""
+    handed = 0
     hand_over = lean_search.hand_over
-    monkeypatch.setattr(lean_search, "hand_over", lambda *given: handed.append(hand_over(*given)))
+
+    def count(*given: object) -> None:
+        nonlocal handed
+        handed += 1
+        hand_over(*given)
+
+    monkeypatch.setattr(lean_search, "hand_over", count)
     draw = np.random.default_rng(100 + block)
     for _ in range(60):
         compiled = deep(draw)
         check_solve(LeanSearch(compiled), heaviest_row(compiled)[0], draw, 5_000)
-    assert sum(handed) > 300
+    assert handed > 1_000
 
 
 @pytest.mark.usefixtures("short_turns")
@@ -118,13 +125,13 @@ def test_degenerate_workloads(
 
 @pytest.mark.usefixtures("short_turns")
 def test_the_course_does_not_depend_on_the_slices() -> None:
-    """However the work is cut, and on threads or not, the same problems are bounded by the same workers."""
+    """However the work is cut, and on however many threads, the same problems are bounded by the same workers."""
     draw = np.random.default_rng(5)
     for _ in range(10):
         compiled = deep(draw, 120)
         courses = set()
-        for work in (100, 3_000, 10**9):
-            search = LeanSearch(compiled)
+        for work, processors in ((100, 1), (3_000, 2), (10**9, 1), (10**9, 2), (10**9, 5)):
+            search = LeanSearch(compiled, processors=processors)
             while not search.done:
                 search.advance(work)
             courses.add((search.nodes, search.lower, *(worker.done for worker in search._workers)))

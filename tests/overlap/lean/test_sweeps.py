@@ -12,6 +12,7 @@ from parcomp.bits import unpack_bits
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.lean import LeanSearch, layout
 from parcomp.overlap.lean import _level_kernels as kernels
+from parcomp.overlap.tree import layout as tree
 from tests.workloads import compile_values, random_compiled, row_weight
 
 
@@ -48,15 +49,22 @@ def root(compiled: CompiledWorkload) -> LeanSearch:
     return search
 
 
+def shift_of(search: LeanSearch) -> int:
+    """The scale of its multipliers."""
+    return int(search._workers[0].state[tree.SHIFT])
+
+
 def some_need(draw: np.random.Generator, search: LeanSearch, bound: int) -> int:
     """What rows must score: any amount, or just what one of them weighs."""
     row = draw.integers(0, search.compiled.sizes).astype(np.int32)
-    return int(draw.choice([int(bound * draw.uniform(0.4, 1.02)), row_weight(search.compiled, row) << search._shift]))
+    return int(
+        draw.choice([int(bound * draw.uniform(0.4, 1.02)), row_weight(search.compiled, row) << shift_of(search)])
+    )
 
 
 def check_level(search: LeanSearch, stack: layout.Stack, bound: int, need: int) -> None:
     """Shares add up, scores are sums of shares, the bound is theirs, and no row that matters is lost."""
-    compiled, lanes = search.compiled, search._lanes
+    compiled, lanes = search.compiled, search._workers[0].lanes
     live = [
         unpack_bits(stack.live[0, lanes.live_at[a] : lanes.live_at[a + 1]], int(size))
         for a, size in enumerate(compiled.sizes)
@@ -66,7 +74,7 @@ def check_level(search: LeanSearch, stack: layout.Stack, bound: int, need: int) 
     for i, q in enumerate(constrained):
         slots = range(stack.first[0, i], stack.first[0, i + 1])
         assert all(stack.share[0, k] >= 0 for k in slots)
-        weight = 0 if stack.flag[i] else int(compiled.weights[q]) << search._shift
+        weight = 0 if stack.flag[i] else int(compiled.weights[q]) << shift_of(search)
         assert sum(int(stack.share[0, k]) for k in slots) == weight
         for k in slots:
             mask = int(stack.mask[0, k])
@@ -81,7 +89,7 @@ def check_level(search: LeanSearch, stack: layout.Stack, bound: int, need: int) 
     given_up = {q for i, q in enumerate(constrained) if stack.flag[i]}
     for row in itertools.product(*(range(size) for size in compiled.sizes)):
         codes = np.array(row, np.int32)
-        if row_weight(compiled, codes) << search._shift >= need:
+        if row_weight(compiled, codes) << shift_of(search) >= need:
             assert all(values[code] for values, code in zip(live, row, strict=True))
             assert not given_up & set(compiled.members(codes).tolist())
 
@@ -98,7 +106,7 @@ def test_a_sweep_keeps_its_books_and_loses_no_row(block: int, sweep) -> None:
         bound = int(stack.head[0, layout.BOUND])
         need = some_need(draw, search, bound)
         for _ in range(3):
-            after, _, _ = sweep(search._lanes, stack, bound, need)
+            after, _, _ = sweep(search._workers[0].lanes, stack, bound, need)
             assert after <= bound
             bound = int(after)
             if bound < need:
@@ -120,10 +128,12 @@ def test_no_row_that_matters_loses_a_value(drop_values) -> None:
         stack = search._workers[0].stack
         bound = int(stack.head[0, layout.BOUND])
         need = min(bound, some_need(draw, search, bound))
-        dropped += bool(drop_values(search._lanes, stack, bound - need))
+        dropped += bool(drop_values(search._workers[0].lanes, stack, bound - need))
         for a, size in enumerate(compiled.sizes.tolist()):
-            live = unpack_bits(stack.live[0, search._lanes.live_at[a] : search._lanes.live_at[a + 1]], size)
-            at = int(search._lanes.value_at[a])
+            live = unpack_bits(
+                stack.live[0, search._workers[0].lanes.live_at[a] : search._workers[0].lanes.live_at[a + 1]], size
+            )
+            at = int(search._workers[0].lanes.value_at[a])
             stack.score[0, at : at + size][~live] = layout.LOWEST
         check_level(search, stack, bound, need)
     assert dropped > 30
@@ -132,10 +142,10 @@ def test_no_row_that_matters_loses_a_value(drop_values) -> None:
 def test_a_query_that_a_demanded_one_excludes_is_taken_back_from_live_values_alone(sweep) -> None:
     """The first query is demanded, which leaves the second no value; what it had on a dropped value is not counted."""
     search = root(compile_values([2, 2], [{0: [0], 1: [0]}, {0: [1], 1: [0]}], [20, 9]))
-    stack, one = search._workers[0].stack, 1 << search._shift
+    stack, one = search._workers[0].stack, 1 << shift_of(search)
     stack.share[0] = np.array([0, 20, 9, 0]) * one
     stack.score[0] = np.array([0, 9, 20, 0]) * one
-    bound, _, settled = sweep(search._lanes, stack, 29 * one, 20 * one)
+    bound, _, settled = sweep(search._workers[0].lanes, stack, 29 * one, 20 * one)
     assert settled
     assert stack.flag.tolist() == [0, layout.DEAD]
     assert bound == 20 * one

@@ -27,10 +27,38 @@ def heaviest(compiled: CompiledWorkload) -> int:
     return heaviest_row(compiled)[0]
 
 
+Terms = list[list[tuple[int, int, set[int]]]]
+"""Of each query the terms: number, attribute and accepted values."""
+
+
+def live(terms: Terms, box: list[set[int]], counted: frozenset[int]) -> list[int]:
+    """The counted queries that some row of a box satisfies, if it has any."""
+    return [q for q in counted if all(accepted & box[a] for _, a, accepted in terms[q])]
+
+
+def bound(
+    compiled: CompiledWorkload,
+    terms: Terms,
+    box: list[set[int]],
+    counted: frozenset[int],
+    shares: dict[int, int],
+    shift: int,
+) -> int:
+    """The scaled bound of a box by multipliers."""
+    total = 0
+    scores = [dict.fromkeys(values, 0) for values in box]
+    for q in live(terms, box, counted):
+        total += max(0, (int(compiled.weights[q]) << shift) - sum(shares.get(k, 0) for k, _, _ in terms[q]))
+        for k, a, accepted in terms[q]:
+            for v in accepted & box[a]:
+                scores[a][v] += shares.get(k, 0)
+    return total + sum(max(of_values.values(), default=0) for of_values in scores)
+
+
 def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
     """Check a proof tree by the rules of the module that documents it, in plain Python."""
     shift, upper = proof["shift"], proof["upper"]
-    terms: list[list[tuple[int, int, set[int]]]] = []
+    terms: Terms = []
     for q in range(compiled.query_count):
         of_query = []
         for k in range(compiled.start[q], compiled.start[q + 1]):
@@ -45,36 +73,51 @@ def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
         node = proof["nodes"][index]
         if "query" in node:
             q = node["query"]
-            assert q in counted
             inside = [set(values) for values in box]
             for _, a, accepted in terms[q]:
                 inside[a] &= accepted
             stack.append((node["in"], inside, counted))
-            stack.append((node["out"], box, counted - {q}))
+            stack.append((node["rest"], box, counted - {q}))
         elif "attribute" in node:
-            sets = [set(values) & box[node["attribute"]] for values in node["sets"]]
-            sets.append(box[node["attribute"]].difference(*sets))
-            assert len(sets) == len(node["children"])
-            for child, values in zip(node["children"], sets, strict=True):
-                stack.append((child, [*box[: node["attribute"]], values, *box[node["attribute"] + 1 :]], counted))
+            a, v = node["attribute"], node["like"]
+            others = {
+                u
+                for q in live(terms, box, counted)
+                for _, b, accepted in terms[q]
+                if a == b and v not in accepted
+                for u in accepted & box[a]
+            }
+            stack.append((node["in"], [*box[:a], box[a] - others, *box[a + 1 :]], counted))
+            stack.append((node["rest"], [*box[:a], others, *box[a + 1 :]], counted))
+        elif "thin" in node:
+            stack.append((node["rest"], box, counted))
+        elif "fix" in node:
+            shares = proof["multipliers"][node["fix"]]
+
+            def low(box: list[set[int]], counted: frozenset[int], shares: dict[int, int] = shares) -> bool:
+                return bound(compiled, terms, box, counted, shares, shift) < (upper + 1) << shift
+
+            inside, missed = [set(values) for values in box], set()
+            for a, values in enumerate(box):
+                for v in values:
+                    if low([*box[:a], {v}, *box[a + 1 :]], counted):
+                        inside[a].remove(v)
+            for q in live(terms, box, counted):
+                within = [set(values) for values in box]
+                for _, a, accepted in terms[q]:
+                    within[a] &= accepted
+                if low(within, counted):
+                    missed.add(q)
+                if low(box, counted - {q}):
+                    for _, a, accepted in terms[q]:
+                        inside[a] &= accepted
+            stack.append((node["rest"], inside, counted - missed))
         elif node["leaf"] < 0:
             assert not all(box)
-        else:
+        elif all(box):
             shares = proof["multipliers"][node["leaf"]]
-            assert min(shares, default=0) >= 0
-            total = 0
-            scores = [dict.fromkeys(values, 0) for values in box]
-            for q in counted:
-                weight = int(compiled.weights[q]) << shift
-                if not terms[q]:
-                    total += weight
-                    continue
-                assert sum(shares[k] for k, _, _ in terms[q]) >= weight
-                for k, a, accepted in terms[q]:
-                    for v in accepted & box[a]:
-                        scores[a][v] += shares[k]
-            if all(box):
-                assert total + sum(max(of_values.values()) for of_values in scores) < (upper + 1) << shift
+            assert min(shares.values(), default=0) >= 0
+            assert bound(compiled, terms, box, counted, shares, shift) < (upper + 1) << shift
 
 
 def check_solve(compiled: CompiledWorkload, work: int, truth: int, root_rounds: int = 20) -> ValueSearch:

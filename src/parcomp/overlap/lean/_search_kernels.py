@@ -14,8 +14,9 @@ from parcomp.bits import bit_of, has_bit, lowest_bit
 from parcomp.jit import inlined, inner_kernel, kernel
 from parcomp.overlap.lean import layout
 from parcomp.overlap.lean._level_kernels import compact, drop_values, rescore, sweep
+from parcomp.overlap.tree import layout as tree
 
-__all__ = ["begin", "hand_over", "improve_root", "search_slice"]
+__all__ = ["begin", "hand_over", "improve_root", "search_slice", "size_to_share"]
 
 # How often the weights of a level are shared out, at most; where a sweep gains less than a quarter of the gap, no more.
 _SWEEPS = 2
@@ -36,9 +37,9 @@ def improve_root(problem, stack, sweeps):
 def begin(problem, stack, state):
     """Start a search for rows heavier than the target at level 1, with all that level 0 holds."""
     stack.live[1] = stack.live[0]
-    state[layout.WORK] += compact(problem, stack, 0, 1)
+    state[tree.WORK] += compact(problem, stack, 0, 1)
     stack.head[1, layout.BRANCH] = -1
-    state[layout.DEPTH] = 1
+    state[tree.DEPTH] = 1
 
 
 @inner_kernel
@@ -85,10 +86,10 @@ def _choose(problem, stack, level, slack):
 @inner_kernel
 def _record(problem, stack, level, state):
     """Keep a row of a level without open queries if what is committed, which all its rows weigh, beats the best."""
-    weight = stack.head[level, layout.COMMITTED] >> state[layout.SHIFT]
-    if weight > state[layout.BEST]:
-        state[layout.BEST] = weight
-        state[layout.TARGET] = max(state[layout.TARGET], weight)
+    weight = stack.head[level, layout.COMMITTED] >> state[tree.SHIFT]
+    if weight > state[tree.BEST]:
+        state[tree.BEST] = weight
+        state[tree.TARGET] = max(state[tree.TARGET], weight)
         for a in range(len(problem.live_at) - 1):
             x = problem.live_at[a]
             while stack.live[level, x] == 0:
@@ -111,22 +112,22 @@ def _bound(problem, stack, level, state):
 
     No attribute loses all its values: the best-scored one stays, and so does one that a demanded query accepts.
     """
-    need = (state[layout.TARGET] + 1) << state[layout.SHIFT]
-    state[layout.NODES] += 1
+    need = (state[tree.TARGET] + 1) << state[tree.SHIFT]
+    state[tree.NODES] += 1
     bound, work = rescore(problem, stack, level)
-    state[layout.WORK] += work
+    state[tree.WORK] += work
     if _closed(problem, stack, level, state, bound, need):
         return False
     for _ in range(_SWEEPS):
         before = bound
         bound, work, settled = sweep(problem, stack, level, bound, need)
-        state[layout.WORK] += work
+        state[tree.WORK] += work
         if bound < need:
             return False
         if drop_values(problem, stack, level, bound - need) or settled:
-            state[layout.WORK] += compact(problem, stack, level, level)
+            state[tree.WORK] += compact(problem, stack, level, level)
             bound, work = rescore(problem, stack, level)
-            state[layout.WORK] += work
+            state[tree.WORK] += work
             if _closed(problem, stack, level, state, bound, need):
                 return False
         if before - bound < (bound - need) >> 2:
@@ -134,7 +135,7 @@ def _bound(problem, stack, level, state):
     stack.head[level, layout.BOUND] = bound
     stack.head[level, layout.BRANCH] = _choose(problem, stack, level, bound - need)
     stack.todo[level] = stack.live[level]
-    state[layout.WORK] += work
+    state[tree.WORK] += work
     return True
 
 
@@ -156,7 +157,7 @@ def _next_value(problem, stack, level, need):
 @inner_kernel
 def _branch(problem, stack, level, state):
     """Make the next value of the attribute branched on level + 1; False if there is none."""
-    pick = _next_value(problem, stack, level, (state[layout.TARGET] + 1) << state[layout.SHIFT])
+    pick = _next_value(problem, stack, level, (state[tree.TARGET] + 1) << state[tree.SHIFT])
     if pick < 0:
         return False
     a = stack.head[level, layout.BRANCH]
@@ -166,52 +167,65 @@ def _branch(problem, stack, level, state):
     stack.live[level + 1, problem.live_at[a] : problem.live_at[a + 1]] = 0
     stack.live[level + 1, word] = bit_of(pick)
     stack.head[level + 1, layout.BRANCH] = -1
-    state[layout.WORK] += compact(problem, stack, level, level + 1)
+    state[tree.WORK] += compact(problem, stack, level, level + 1)
     return True
 
 
 @kernel
 def search_slice(problem, stack, state, end):
     """Go on until nothing is left to do or the work reaches ``end``."""
-    while state[layout.DEPTH] > 0 and state[layout.WORK] < end:
-        level = state[layout.DEPTH]
+    while state[tree.DEPTH] > 0 and state[tree.WORK] < end:
+        level = state[tree.DEPTH]
         open_ = stack.head[level, layout.BRANCH] >= 0 or _bound(problem, stack, level, state)
-        state[layout.DEPTH] += 1 if open_ and _branch(problem, stack, level, state) else -1
+        state[tree.DEPTH] += 1 if open_ and _branch(problem, stack, level, state) else -1
+
+
+@inner_kernel
+def _level_to_share(problem, stack, state):
+    """The first level with a value still to be branched on that could lead to a heavier row; 0 if there is none."""
+    need = (state[tree.TARGET] + 1) << state[tree.SHIFT]
+    for level in range(1, state[tree.DEPTH] + 1):
+        if stack.head[level, layout.BRANCH] >= 0 and _next_value(problem, stack, level, need) >= 0:
+            return level
+    return 0
+
+
+@kernel
+def size_to_share(problem, stack, state):
+    """How many slots the level has of which a part could be handed over; 0 if there is none."""
+    level = _level_to_share(problem, stack, state)
+    return stack.first[level, stack.head[level, layout.QUERIES]] if level else 0
 
 
 @kernel
 def hand_over(problem, stack, state, to_stack, to_state):
-    """Give a worker with nothing to do every other value to be branched on, of the first level with any; if there is.
+    """Give a worker with nothing to do every other value to be branched on, of the first level with any.
 
     The level is copied.  Each value that could lead to a heavier row is left to do in one of the two copies, so that no
     such row is lost.
     """
-    need = (state[layout.TARGET] + 1) << state[layout.SHIFT]
-    for level in range(1, state[layout.DEPTH] + 1):
-        if stack.head[level, layout.BRANCH] < 0 or _next_value(problem, stack, level, need) < 0:
-            continue
-        to_stack.todo[1] = 0
-        kept = np.zeros_like(stack.todo[level])
-        keeping = False
+    level = _level_to_share(problem, stack, state)
+    need = (state[tree.TARGET] + 1) << state[tree.SHIFT]
+    to_stack.todo[1] = 0
+    kept = np.zeros_like(stack.todo[level])
+    keeping = False
+    pick = _next_value(problem, stack, level, need)
+    while pick >= 0:
+        word = problem.live_at[stack.head[level, layout.BRANCH]] + (pick >> 6)
+        stack.todo[level, word] &= ~bit_of(pick)
+        if keeping:
+            kept[word] |= bit_of(pick)
+        else:
+            to_stack.todo[1, word] |= bit_of(pick)
+        keeping = not keeping
         pick = _next_value(problem, stack, level, need)
-        while pick >= 0:
-            word = problem.live_at[stack.head[level, layout.BRANCH]] + (pick >> 6)
-            stack.todo[level, word] &= ~bit_of(pick)
-            if keeping:
-                kept[word] |= bit_of(pick)
-            else:
-                to_stack.todo[1, word] |= bit_of(pick)
-            keeping = not keeping
-            pick = _next_value(problem, stack, level, need)
-        stack.todo[level] = kept
-        queries = stack.head[level, layout.QUERIES]
-        slots = stack.first[level, queries]
-        to_stack.head[1] = stack.head[level]
-        to_stack.live[1] = stack.live[level]
-        to_stack.score[1] = stack.score[level]
-        to_stack.first[1, : queries + 1] = stack.first[level, : queries + 1]
-        to_stack.mask[1, :slots] = stack.mask[level, :slots]
-        to_stack.share[1, :slots] = stack.share[level, :slots]
-        to_state[layout.DEPTH] = 1
-        return True
-    return False
+    stack.todo[level] = kept
+    queries = stack.head[level, layout.QUERIES]
+    slots = stack.first[level, queries]
+    to_stack.head[1] = stack.head[level]
+    to_stack.live[1] = stack.live[level]
+    to_stack.score[1] = stack.score[level]
+    to_stack.first[1, : queries + 1] = stack.first[level, : queries + 1]
+    to_stack.mask[1, :slots] = stack.mask[level, :slots]
+    to_stack.share[1, :slots] = stack.share[level, :slots]
+    to_state[tree.DEPTH] = 1

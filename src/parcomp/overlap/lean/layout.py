@@ -28,11 +28,6 @@ MASK = 7
 COMMITTED, QUERIES, BOUND, BRANCH = range(4)
 HEAD = 4
 
-# Entries of a worker's state: the level in work (0: nothing is left to do), the weight to beat, that of the heaviest
-# row known, the scale of multipliers, and counters of levels bounded and of work done.
-DEPTH, TARGET, BEST, SHIFT, NODES, WORK = range(6)
-STATE = 6
-
 # The score of a value that is not live.  With any sum of multipliers, which is below 2**62, it is negative.
 LOWEST = np.int64(-1) << np.int64(62)
 

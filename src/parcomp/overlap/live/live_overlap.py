@@ -31,7 +31,7 @@ from parcomp.overlap.live.attribute import LiveAttribute
 from parcomp.overlap.masks import keep_values
 from parcomp.overlap.plain import heaviest_overlap
 
-__all__ = ["LiveOverlap", "LiveQuote"]
+__all__ = ["DECISION_WORK", "LiveOverlap", "LiveQuote"]
 
 DECISION_WORK = 1 << 26
 """Word operations that one decision may spend: some 50 ms. What is not decided by then rests on the bound reached."""
@@ -98,12 +98,12 @@ class LiveOverlap:
         """What all admitted queries cost together, in units."""
         return self._total
 
-    def quote(self, query: Query, cost: int) -> LiveQuote:
-        """What admitting the query at this cost would mean; changes nothing."""
+    def quote(self, query: Query, cost: int, work: int | None = None) -> LiveQuote:
+        """What admitting the query at this cost would mean, as proven within ``work``; changes nothing."""
         self._check(query, cost)
         if query.is_contradiction:
             return LiveQuote(cost, 0, self.budget, 0, fits=True, exact=True)
-        spent = self._spent_within(query)
+        spent = self._spent_within(query, self._work if work is None else work)
         after = max(self.upper, cost + spent.upper)
         return LiveQuote(
             cost=cost,
@@ -209,7 +209,7 @@ class LiveOverlap:
         self._total += int(self._cost[position])
         self._uppers.append(upper)
 
-    def _spent_within(self, query: Query) -> Bracket:
+    def _spent_within(self, query: Query, work: int) -> Bracket:
         """What is spent on the rows of the query's coverage."""
         boxes = {index: self._attributes[index].mask(predicate) for index, predicate in query.terms}
         meets = np.ones(max(len(self._attribute_of), 1), np.bool_)
@@ -226,7 +226,7 @@ class LiveOverlap:
             np.flatnonzero(unpack_bits(boxes[index], len(live.cells))).astype(np.int32) if index in boxes else None
             for index, live in enumerate(self._attributes)
         ]
-        return solve_within(keep_values(compiled, kept), self._work)
+        return solve_within(keep_values(compiled, kept), work)
 
     def _compile(self, queries: npt.NDArray[np.int64]) -> CompiledWorkload:
         """Some of the admitted queries, those that cost anything, as a compiled workload over the cells."""

@@ -118,7 +118,7 @@ def copy_level(levels, source, target, scratch, extent):
     head[layout.BITS_END], head[layout.VALUE_END], head[layout.SLOT_END] = bits_end, value_end, slot_end
     head[layout.QUERY_END] = query_end + queries + 1
     head[layout.BRANCH], head[layout.RESTS], head[layout.COMPLETE] = -1, 0, 0
-    levels.home[target] = levels.home[source]
+    head[layout.VECTOR] = layout.INHERITED
     levels.sifted[target] = levels.sifted[source]
     levels.counted[target] = levels.counted[source]
     for a in range(levels.live.shape[1]):
@@ -195,7 +195,7 @@ def _move_bytes(levels, level, a, g, first, end, moved, n):
 
 @inner_kernel
 def simplify(levels, level, scratch):
-    """Bring a level to normal form after values were dropped or queries flagged dead in ``query_flag``.
+    """Bring a level to normal form after values were dropped or queries flagged dead in ``query_flag``; the work done.
 
     A query that some attribute's live values all reject is satisfied by no row of the level and dies.  A slot that
     accepts all live values constrains nothing and is dropped; its multiplier moves to the query's other slots, and a
@@ -203,13 +203,11 @@ def simplify(levels, level, scratch):
     by any live value.
     """
     base = levels.head[level, layout.SLOT_BASE]
-    query_at = levels.head[level, layout.QUERY_AT]
     queries = levels.head[level, layout.QUERIES]
     flag = scratch.query_flag
     drop = scratch.slot_flag
     work = np.int64(0)
     changed = False
-    tracing = levels.home.shape[1] > 0
     for a in range(levels.live.shape[1]):
         n = levels.live[level, a]
         slots = levels.slots[level, a]
@@ -229,8 +227,6 @@ def simplify(levels, level, scratch):
                     changed = True
                 if not some & one:
                     q = levels.slot_query[slot_at + k]
-                    if tracing and flag[q] != layout.DEAD:
-                        levels.home[level, levels.query[query_at + q]] = levels.slot_term[slot_at + k]
                     flag[q] = layout.DEAD
     for q in range(queries):
         if flag[q] == layout.DEAD:
@@ -251,7 +247,6 @@ def drop_slots(levels, level, scratch):
     queries = levels.head[level, layout.QUERIES]
     flag = scratch.query_flag
     drop = scratch.slot_flag
-    tracing = levels.home.shape[1] > 0
     work = np.int64(0)
     # Renumber the queries that stay; ``kept`` maps old numbers to new ones.
     size = 0
@@ -287,8 +282,6 @@ def drop_slots(levels, level, scratch):
             size += 1
         elif not dead:
             levels.head[level, layout.COMMITTED] += weight
-            if tracing:
-                levels.home[level, levels.query[query_at + q]] = levels.slot_term[base + levels.slot_of[begin]]
     for a in range(levels.live.shape[1]):
         slots = levels.slots[level, a]
         if slots:

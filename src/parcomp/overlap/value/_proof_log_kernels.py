@@ -1,10 +1,13 @@
 """The log of a value search, from which a proof is read.
 
-Where ``Levels.home`` is not empty, each step is written to ``log`` as integers, in the order in which a proof tree is
-read from the root: ``LEAF i`` · ``DROP a i n v…`` (the other values of ``a`` go on, ``v…`` are a leaf) · ``KEEP a i n
-v…`` (the reverse) · ``MISS q i``, ``MEET q i`` (rows that satisfy q, or do not, are a leaf) · ``VALUE a v`` and
-``QUERY q`` (the tree of the child follows, then that of the rest) · ``SHARES x…`` (a multiplier vector, one integer a
-term; the leaves' ``i`` counts these from 0, -1: no row is left).
+Where there is a ``log``, each step is written to it as integers, in the order in which a proof tree is read from the
+root: ``LEAF i`` · ``FIX i`` (what cannot reach the target by the multipliers ``i`` goes; the tree of what is left
+follows) · ``THIN a`` (dominated values of ``a`` go, which is of use only to whoever reads the proof; the tree of what
+is left follows) · ``VALUE a v`` and ``QUERY q`` (the tree of the child follows, then that of the rest) · ``SHARES n k x
+…`` (n terms k with their multipliers x, all others being 0; ``i`` counts these lists from 0, -1: no row is left).
+
+Nothing is said of dominated values that the search drops, nor of attributes that it sets aside and brings back:
+:mod:`parcomp.overlap.value.proof` tells why no step is needed for these.
 """
 
 # mypy: ignore-errors
@@ -16,22 +19,9 @@ import numpy as np
 from parcomp.jit import inner_kernel
 from parcomp.overlap.value import layout
 
-__all__ = [
-    "DROP",
-    "KEEP",
-    "LEAF",
-    "MEET",
-    "MISS",
-    "QUERY",
-    "SHARES",
-    "VALUE",
-    "write",
-    "write_leaf",
-    "write_settled",
-    "write_shares",
-]
+__all__ = ["FIX", "LEAF", "QUERY", "SHARES", "THIN", "VALUE", "vector_of", "write", "write_leaf"]
 
-LEAF, DROP, KEEP, MISS, MEET, VALUE, QUERY, SHARES = range(8)
+LEAF, FIX, THIN, VALUE, QUERY, SHARES = range(6)
 
 
 @inner_kernel
@@ -43,46 +33,46 @@ def write(log, state, item):
 
 
 @inner_kernel
-def write_shares(levels, level, state, task):
-    """Log the multipliers in force as one vector over all terms; its number, or -1 where no proof is recorded.
+def _write_shares(levels, level, state, task):
+    """Log the multipliers in force; the number of their list.
 
-    Queries that left the level put their whole weight on their home: it counts fully if they are satisfied and not at
-    all if they are dead.
+    Queries that left the level have none: one that all rows satisfy counts in full without, and one that no row
+    satisfies not at all.
     """
-    if levels.home.shape[1] == 0:
-        return np.int64(-1)
     base = levels.head[level, layout.SLOT_BASE]
     at = levels.head[level, layout.QUERY_AT]
-    vector = np.zeros(task.terms, np.int64)
-    for q in range(levels.home.shape[1]):
-        if levels.home[level, q] >= 0:
-            vector[levels.home[level, q]] = task.weights[q] << state[layout.SHIFT]
-    for q in range(levels.head[level, layout.QUERIES]):
-        for i in range(base + levels.first[at + q], base + levels.first[at + q + 1]):
-            s = base + levels.slot_of[i]
-            vector[levels.slot_term[s]] = levels.multiplier[s]
+    begin = base + levels.first[at]
+    end = base + levels.first[at + levels.head[level, layout.QUERIES]]
+    size = np.int64(0)
+    for i in range(begin, end):
+        size += levels.multiplier[base + levels.slot_of[i]] > 0
     write(task.log, state, SHARES)
-    for x in vector:
-        write(task.log, state, x)
+    write(task.log, state, size)
+    for i in range(begin, end):
+        s = base + levels.slot_of[i]
+        if levels.multiplier[s] > 0:
+            write(task.log, state, levels.slot_term[s])
+            write(task.log, state, levels.multiplier[s])
     state[layout.VECTORS] += 1
     return state[layout.VECTORS] - 1
 
 
 @inner_kernel
-def write_settled(levels, level, scratch, state, log, vector):
-    """Log the flagged queries."""
-    at = levels.head[level, layout.QUERY_AT]
-    for q in range(levels.head[level, layout.QUERIES]):
-        if scratch.query_flag[q]:
-            write(log, state, MISS if scratch.query_flag[q] == layout.DEAD else MEET)
-            write(log, state, levels.query[at + q])
-            write(log, state, vector)
+def vector_of(levels, level, state, task):
+    """The number of the list of the level's multipliers, which is written once; -1 where no proof is recorded."""
+    if len(task.log) == 0:
+        return np.int64(-1)
+    if levels.head[level, layout.VECTOR] == layout.INHERITED:
+        level -= 1
+    if levels.head[level, layout.VECTOR] < 0:
+        levels.head[level, layout.VECTOR] = _write_shares(levels, level, state, task)
+    return levels.head[level, layout.VECTOR]
 
 
 @inner_kernel
-def write_leaf(levels, state, log, vector):
+def write_leaf(state, log, vector):
     """Log a leaf where a proof is recorded; True, as the level is closed by it."""
-    if levels.home.shape[1]:
+    if len(log):
         write(log, state, LEAF)
         write(log, state, vector)
     return True

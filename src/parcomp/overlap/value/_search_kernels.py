@@ -18,16 +18,7 @@ from parcomp.overlap.value._aside_kernels import any_aside, bring_back, due_back
 from parcomp.overlap.value._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap.value._dominance_kernels import drop_dominated
 from parcomp.overlap.value._level_kernels import accepts, copy_level, has_room, keep_values, simplify
-from parcomp.overlap.value._proof_log_kernels import (
-    DROP,
-    KEEP,
-    QUERY,
-    VALUE,
-    write,
-    write_leaf,
-    write_settled,
-    write_shares,
-)
+from parcomp.overlap.value._proof_log_kernels import FIX, QUERY, THIN, VALUE, vector_of, write, write_leaf
 from parcomp.overlap.value._splitting_kernels import (
     load_point,
     pick_pools,
@@ -44,6 +35,12 @@ _MOST_TRIES = 8
 
 # What trying branches may take at one level; where a try takes long, fewer are made.
 _TRYING = 1 << 25
+
+# More than any score is below another.
+_NEVER = np.int64(1) << np.int64(61)
+
+# Whoever reads a proof is told of dominated values if there are so many.
+_WORTH_THINNING = 64
 
 
 @inner_kernel
@@ -75,11 +72,10 @@ def _reaching(scores, least, kept):
 
 
 @inner_kernel
-def _drop_values(levels, level, scratch, slack, state, log, vector):
+def _drop_values(levels, level, scratch, slack):
     """Drop the values whose score is more than ``slack`` below their attribute's best; return how many.
 
     A row with such a value scores less than bound - slack = need in all, so it is not heavier than the target.
-    ``vector`` numbers the multipliers in the log (negative: nothing is logged).
     """
     dropped = 0
     for a in range(levels.live.shape[1]):
@@ -87,19 +83,9 @@ def _drop_values(levels, level, scratch, slack, state, log, vector):
         at = levels.value_at[level, a]
         least = scratch.best[a] - slack
         size = _reaching(levels.score[at : at + n], least, scratch.kept)
-        if size == n:
-            continue
-        dropped += n - size
-        if vector >= 0:
-            keeping = 2 * size < n
-            write(log, state, KEEP if keeping else DROP)
-            write(log, state, a)
-            write(log, state, vector)
-            write(log, state, size if keeping else n - size)
-            for j in range(n):
-                if (levels.score[at + j] >= least) == keeping:
-                    write(log, state, levels.value[at + j])
-        keep_values(levels, level, a, scratch.kept, size)
+        if size < n:
+            dropped += n - size
+            keep_values(levels, level, a, scratch.kept, size)
     return dropped
 
 
@@ -120,18 +106,6 @@ def shrink_root(levels, scratch, slack, begin, end):
             keep_values(levels, 0, a, scratch.kept, size)
             work += size * (1 + (levels.slots[0, a] >> 3))
     return work
-
-
-@inner_kernel
-def _any_value_below(levels, level, scratch, slack):
-    """Whether :func:`_drop_values` would drop anything."""
-    for a in range(levels.live.shape[1]):
-        least = scratch.best[a] - slack
-        at = levels.value_at[level, a]
-        for j in range(at, at + levels.live[level, a]):
-            if levels.score[j] < least:
-                return True
-    return False
 
 
 @inner_kernel
@@ -198,6 +172,29 @@ def _decides(levels, level, a):
     return False
 
 
+@inner_kernel
+def _bound_as_it_is(levels, level, scratch):
+    """The scaled bound, less what is committed, by multipliers that are not shared out anew; the work done.
+
+    A query that the live values of some attribute all reject counts for nothing from here on.
+    """
+    base = levels.head[level, layout.SLOT_BASE]
+    at = levels.head[level, layout.QUERY_AT]
+    for a in range(levels.live.shape[1]):
+        slot_at = levels.slot_at[level, a]
+        for g in range((levels.slots[level, a] + 7) >> 3):
+            start = levels.bits_at[level, a] + g * levels.stride[level, a]
+            some = np.uint8(0)
+            for j in range(levels.live[level, a]):
+                some |= levels.bits[start + j]
+            for k in range(8 * g, min(8 * g + 8, levels.slots[level, a])):
+                if not some & np.uint8(1 << (k & 7)):
+                    q = at + levels.slot_query[slot_at + k]
+                    for i in range(levels.first[q], levels.first[q + 1]):
+                        levels.multiplier[base + levels.slot_of[base + i]] = 0
+    return score_values(levels, level, scratch, 0, levels.live.shape[1])
+
+
 @inlined
 def _open_level(levels, level, scratch, state, task, need):
     """Bring a level to normal form; True if it has no row or its bound is known to close it.
@@ -210,14 +207,21 @@ def _open_level(levels, level, scratch, state, task, need):
     state[layout.WORK] += 1
     for a in range(levels.live.shape[1]):
         if levels.slots[level, a] and levels.live[level, a] == 0:
-            return write_leaf(levels, state, task.log, -1)
+            return write_leaf(state, task.log, -1)
     if state[layout.WORK] < head[layout.RESTS] and not _decides(levels, level, head[layout.BRANCH]):
         if head[layout.BOUND] < need:
-            return write_leaf(levels, state, task.log, write_shares(levels, level, state, task))
+            return write_leaf(state, task.log, vector_of(levels, level, state, task))
         state[layout.STAGE] = layout.BOUNDED
         return False
+    if len(task.log):
+        # A list of multipliers that is written already makes for a shorter proof than one that bounds better.
+        total, spent = _bound_as_it_is(levels, level, scratch)
+        state[layout.WORK] += spent
+        if total + (head[layout.COMMITTED] << state[layout.SHIFT]) < need:
+            return write_leaf(state, task.log, vector_of(levels, level, state, task))
     head[layout.RESTS] = state[layout.WORK]
     state[layout.WORK] += simplify(levels, level, scratch)
+    head[layout.VECTOR] = layout.UNWRITTEN
     state[layout.STAGE] = layout.SIMPLE
     return False
 
@@ -236,22 +240,33 @@ def _keep_row(levels, level, scratch, state, task, weight):
 @inlined
 def _settle(levels, level, scratch, state, task, slack):
     """Drop values and settle queries by the scores at hand: whether any went, and any was; and if rows remain."""
-    tracing = levels.home.shape[1] > 0
-    vector = np.int64(-1)
-    if tracing and _any_value_below(levels, level, scratch, slack):
-        vector = write_shares(levels, level, state, task)
-    dropped = _drop_values(levels, level, scratch, slack, state, task.log, vector)
+    dropped = _drop_values(levels, level, scratch, slack)
     pick_pools(levels, level, scratch, 0, levels.live.shape[1])
     pool_bits(levels, level, scratch)
     flagged = _settle_queries(levels, level, scratch, slack)
-    if flagged and tracing:
-        if vector < 0:
-            vector = write_shares(levels, level, state, task)
-        write_settled(levels, level, scratch, state, task.log, vector)
+    if len(task.log) and (dropped or flagged):
+        vector = vector_of(levels, level, state, task)
+        write(task.log, state, FIX)
+        write(task.log, state, vector)
     fits = not flagged or enforce(levels, level, scratch)
     if not fits:
         scratch.query_flag[: levels.head[level, layout.QUERIES]] = 0
     return dropped > 0, flagged > 0, fits
+
+
+@inner_kernel
+def _thin_out(levels, level, scratch, state, task):
+    """Drop dominated values."""
+    before = levels.live[level].copy()
+    dominated, spent = drop_dominated(levels, level, scratch)
+    state[layout.WORK] += spent
+    if dominated:
+        if len(task.log):
+            for a in range(levels.live.shape[1]):
+                if before[a] - levels.live[level, a] >= _WORTH_THINNING:
+                    write(task.log, state, THIN)
+                    write(task.log, state, a)
+        state[layout.WORK] += simplify(levels, level, scratch)
 
 
 @inlined
@@ -261,20 +276,16 @@ def _finish_bounding(levels, level, scratch, state, task, bound, slots):
     It is so if it has lost none of its ``slots`` since it was bounded, and nothing is to be set aside: then the
     multipliers are those of the bound, and the next look at the level may rely on it for as long again.
     """
-    tracing = levels.home.shape[1] > 0
     head, shift = levels.head[level], state[layout.SHIFT]
-    if not tracing:
-        # The format of proofs has no step for this.
-        dominated, spent = drop_dominated(levels, level, scratch)
-        state[layout.WORK] += spent
-        if dominated:
-            state[layout.WORK] += simplify(levels, level, scratch)
+    _thin_out(levels, level, scratch, state, task)
     if levels.slots[level].sum() < slots:
+        head[layout.VECTOR] = layout.UNWRITTEN
         return
-    if not tracing and not head[layout.COMPLETE]:
+    if not head[layout.COMPLETE]:
         spent = set_some_aside(levels, level, scratch, shift, task.unit, state[layout.WORK])
         state[layout.WORK] += spent
         if spent:
+            head[layout.VECTOR] = layout.UNWRITTEN
             state[layout.STAGE] = layout.SIMPLE
             return
     state[layout.SLACK] = bound - ((state[layout.TARGET] + 1) << shift)
@@ -293,6 +304,7 @@ def _improve(levels, level, scratch, state, task, need):
     _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, task.hot, task.cold, 1.0, goal)
     state[layout.WORK] += spent
     round_multipliers(levels, level, scratch, shift)
+    levels.head[level, layout.VECTOR] = layout.UNWRITTEN
 
 
 @inner_kernel
@@ -307,8 +319,9 @@ def _close_or_shrink(levels, level, scratch, state, task):
     if state[layout.STAGE] == layout.BOUNDED:
         fits, spent = bring_back(levels, level, scratch, shift, task.weights)
         state[layout.WORK] += spent
+        levels.head[level, layout.VECTOR] = layout.UNWRITTEN
         if not fits:
-            return True
+            return write_leaf(state, task.log, -1)
         state[layout.STAGE] = layout.SIMPLE
     if state[layout.STAGE] == layout.FRESH:
         if _open_level(levels, level, scratch, state, task, need):
@@ -319,23 +332,32 @@ def _close_or_shrink(levels, level, scratch, state, task):
     state[layout.WORK] += spent
     bound = total + (levels.head[level, layout.COMMITTED] << shift)
     if bound < need:
-        return write_leaf(levels, state, task.log, write_shares(levels, level, state, task))
+        return write_leaf(state, task.log, vector_of(levels, level, state, task))
     # A row that lacks an attribute is no row.
     complete = not any_aside(levels, level)
     weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
     if weight > state[layout.BEST]:
         _keep_row(levels, level, scratch, state, task, weight)
         return False
-    dropped, settled, fits = _settle(levels, level, scratch, state, task, bound - need)
+    # Settling takes a list of multipliers in a proof, so it waits for good ones.
+    stage = state[layout.STAGE]
+    slack = bound - need
+    if len(task.log) and (stage < layout.IMPROVED or (stage > layout.IMPROVED and not task.thorough)):
+        slack = _NEVER
+    dropped, settled, fits = _settle(levels, level, scratch, state, task, slack)
     state[layout.WORK] += spent  # picking and settling take about as long as scoring
     if not fits:
-        return write_leaf(levels, state, task.log, -1)
+        return write_leaf(state, task.log, -1)
     slots = levels.slots[level].sum()
     if settled or dropped:
         state[layout.WORK] += simplify(levels, level, scratch)
+        if levels.slots[level].sum() < slots:
+            levels.head[level, layout.VECTOR] = layout.UNWRITTEN
     if levels.head[level, layout.QUERIES] == 0:
         state[layout.STAGE] = layout.SIMPLE if complete or settled or dropped else layout.BOUNDED
-    elif not settled and state[layout.STAGE] == layout.IMPROVED:
+    elif settled and len(task.log):
+        state[layout.STAGE] = layout.SETTLED
+    elif not settled and state[layout.STAGE] >= layout.IMPROVED:
         _finish_bounding(levels, level, scratch, state, task, bound, slots)
     elif not settled:
         if dropped:
@@ -351,7 +373,7 @@ def _part_values(levels, level, a, scratch, state, task):
     """Leave the best-scored value of an attribute to the child, and the others to the level."""
     at = levels.value_at[level, a]
     best = levels.score[at : at + levels.live[level, a]].argmax()
-    if levels.home.shape[1]:
+    if len(task.log):
         write(task.log, state, VALUE)
         write(task.log, state, a)
         write(task.log, state, levels.value[at + best])
@@ -374,7 +396,7 @@ def _branch(levels, level, scratch, state, task):
 
     An attribute that was branched on is branched on again until it is settled: its values are the children of one node.
     """
-    tracing = levels.home.shape[1] > 0
+    tracing = len(task.log) > 0
     a = levels.head[level, layout.BRANCH]
     q = -1
     if a < 0 or levels.live[level, a] == 0:
@@ -397,7 +419,7 @@ def _branch(levels, level, scratch, state, task):
         scratch.query_flag[q] = layout.DEAD
         state[layout.WORK] += simplify(levels, level, scratch)
         if not fits:
-            write_leaf(levels, state, task.log, -1)
+            write_leaf(state, task.log, -1)
         return fits
     _part_values(levels, level, a, scratch, state, task)
     return True

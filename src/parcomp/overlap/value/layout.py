@@ -12,9 +12,6 @@ a]`` holds a value for it) and ``slots[i, a]`` slots.  Its values are ``value[va
 multiplier ``multiplier[s] >= 0``.  Query ``q`` of the level has the slots ``slot_of[slot_base + first[query_at + q] :
 slot_base + first[query_at + q + 1]]`` relative to ``slot_base``; its multipliers sum to ``weight << shift`` exactly.
 
-``home[i, q]``, kept only where a proof is recorded (its second dimension is empty otherwise), names for a query of
-the workload that is no longer in the level one of its terms: one that accepts all live values if every row of the
-level satisfies the query, one that rejects them all if no row does, and -1 if the query is not counted.
 ``sifted[i, a]`` is how many slots the attribute had when dominated values were last dropped.  ``counted[i, q]`` says of
 each query of the workload whether rows of the level count it, and whether all of them must satisfy it.  ``aside[i, a]``
 describes an attribute that the level leaves out (:mod:`parcomp.overlap.value._aside_kernels`).
@@ -30,10 +27,14 @@ import numpy.typing as npt
 # Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
 # the level's region starts in the query and slot arrays, where it ends in each array, the attribute being branched on
 # (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do; for
-# attributes set aside, the work counters when the level was made and when one is due back, and whether all must stay.
+# attributes set aside, the work counters when the level was made and when one is due back, and whether all must stay;
+# and where a proof is recorded, the number of the list in its log that holds the multipliers of the level.
 COMMITTED, QUERIES, QUERY_AT, SLOT_BASE, BITS_END, VALUE_END, SLOT_END, QUERY_END, BRANCH, BOUND, RESTS = range(11)
-BORN, DUE, COMPLETE = range(11, 14)
-HEAD = 14
+BORN, DUE, COMPLETE, VECTOR = range(11, 15)
+HEAD = 15
+
+# What the last column says instead: nothing was written yet, or the multipliers are those of the level above.
+UNWRITTEN, INHERITED = -1, -2
 
 # Columns of ``Levels.aside``: whether the attribute is set aside, the place of its values and slots (no values: none is
 # kept), and the room that bringing it back took at this level (-1: none).
@@ -48,8 +49,9 @@ ASIDE = 10
 DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
 STATE = 10
 
-# Stages of a level: just opened, in normal form, with multipliers improved, and ready to be branched on.
-FRESH, SIMPLE, IMPROVED, BOUNDED = range(4)
+# Stages of a level: just opened, in normal form, with multipliers improved, settled by these where a proof is recorded,
+# and ready to be branched on.
+FRESH, SIMPLE, IMPROVED, SETTLED, BOUNDED = range(5)
 
 # What ``Levels.counted`` says of a query.
 NOT_COUNTED = np.uint8(0)
@@ -89,7 +91,6 @@ class Levels(NamedTuple):
     query: npt.NDArray[np.int32]
     weight: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
-    home: npt.NDArray[np.int32]
     sifted: npt.NDArray[np.int64]
     counted: npt.NDArray[np.uint8]
     aside: npt.NDArray[np.int64]
@@ -124,15 +125,15 @@ class Scratch(NamedTuple):
 class Task(NamedTuple):
     """What a search is given, the same all along, and where it puts what it finds.
 
-    ``best_row`` receives the heaviest row and ``log`` the proof, if one is recorded.  ``weights`` and ``terms``, the
-    number of terms, are those of the whole workload.  Multipliers are improved at temperatures from ``hot`` down to
-    ``cold``; ``unit`` is a typical weight.
+    ``best_row`` receives the heaviest row and ``log`` the proof; the log is empty if none is recorded.  ``weights`` are
+    those of the whole workload.  Multipliers are improved at temperatures from ``hot`` down to ``cold``; ``unit`` is a
+    typical weight.  A proof settles a level as often as that gains something where it is ``thorough``, and once if not.
     """
 
     best_row: npt.NDArray[np.int32]
     log: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
-    terms: int
     hot: float
     cold: float
     unit: float
+    thorough: bool

@@ -83,12 +83,9 @@ def typical_weight(compiled: CompiledWorkload) -> float:
 
 @sliced
 def load_levels(
-    compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None, *, traced: bool = False
+    compiled: CompiledWorkload, shift: int, start: npt.NDArray[np.int64] | None = None
 ) -> Slices[layout.Levels]:
-    """A stack of one level that holds the whole workload, with even multipliers or those of ``start``.
-
-    With ``traced`` the stack keeps what a recorded proof needs to know of queries that leave it.
-    """
+    """A stack of one level that holds the whole workload, with even multipliers or those of ``start``."""
     attributes = compiled.attribute_count
     term_count = np.diff(compiled.start)
     attribute_of_term = compiled.mask_attribute[compiled.term]
@@ -127,6 +124,7 @@ def load_levels(
     head[0, layout.SLOT_END] = len(order)
     head[0, layout.QUERY_END] = len(constrained) + 1
     head[0, layout.BRANCH] = -1
+    head[0, layout.VECTOR] = layout.UNWRITTEN
     levels = layout.Levels(
         live=count[None].copy(),
         stride=count[None].copy(),
@@ -146,7 +144,6 @@ def load_levels(
         query=constrained.astype(np.int32),
         weight=compiled.weights[constrained],
         first=np.zeros(len(constrained) + 1, np.int64),
-        home=np.full((1, compiled.query_count if traced else 0), -1, np.int32),
         sifted=slots[None].copy(),
         counted=np.full((1, compiled.query_count), layout.COUNTED),
         aside=np.zeros((1, attributes, layout.ASIDE), np.int64),

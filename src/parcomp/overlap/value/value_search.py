@@ -54,10 +54,12 @@ def grow_levels(levels: layout.Levels) -> layout.Levels:
     return layout.Levels._make(grow(array) for array in levels)
 
 
-def make_task(compiled: CompiledWorkload, unit: float, log: npt.NDArray[np.int64]) -> layout.Task:
+def make_task(
+    compiled: CompiledWorkload, unit: float, log: npt.NDArray[np.int64], *, thorough: bool = True
+) -> layout.Task:
     """What a search of a workload is given, ``unit`` being its typical weight."""
     row = np.zeros(compiled.attribute_count, np.int32)
-    return layout.Task(row, log, compiled.weights, len(compiled.term), _HOT * unit, _COLD * unit, unit)
+    return layout.Task(row, log, compiled.weights, _HOT * unit, _COLD * unit, unit, thorough)
 
 
 class ValueSearch(Search):

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from parcomp.bits import word_count
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap import Engine, MaskBlocks, keep_queries
+from parcomp.overlap.engine import Engine
+from parcomp.overlap.masks import MaskBlocks, keep_queries
 from parcomp.slices import run
 
 __all__ = ["SignedOverlap", "signed_overlap", "whole_gains_up"]

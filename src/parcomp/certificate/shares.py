@@ -1,0 +1,144 @@
+"""Multipliers of a certificate: each query's weight shared out over attributes, and what that says of rows of a box.
+
+With multipliers λ[q, a] ≥ 0 over a scale s, a row with values v_a satisfies query q only if q accepts each v_a, so
+
+    s·w_q ≤ Σ_a λ[q, a]·[q accepts v_a] + max(0, s·w_q - Σ_a λ[q, a]).
+
+Summed over the counted queries that a row satisfies, s times its weight is at most R + Σ_a S_a(v_a), where R is the sum
+of the shortfalls on the right and S_a(v) = Σ_q λ[q, a]·[q accepts v] the *score* of a value.
+
+All sums are exact: they are whole numbers below 2**53, which floats hold, or else sums of Python's integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import gcd
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parcomp.certificate.boxes import Flags, Numbers, Place, Space
+from parcomp.errors import CertificateError
+
+__all__ = ["Shares", "whole"]
+
+Sums = npt.NDArray[Any]
+"""Whole numbers: as floats where all are below 2**53, and as Python's integers otherwise."""
+
+_EXACT = 2**53
+
+
+def whole(value: object) -> int:
+    """A whole number of a certificate, and nothing that Python would take for one."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CertificateError(f"{value!r} is not a whole number")
+    return value
+
+
+def _all_whole(values: list[Any]) -> list[int]:
+    """The same of many, which are looked at one by one only if there is something wrong with them."""
+    if set(map(type, values)) <= {int} and min(values, default=0) >= 0:
+        return values
+    return [whole(value) for value in values]
+
+
+class Shares:
+    """One list of multipliers, by attribute."""
+
+    def __init__(self, space: Space, weights: Sequence[int], written: Mapping[str, Any]) -> None:
+        self.scale = whole(written["scale"])
+        if self.scale < 1:
+            raise CertificateError("the scale of the multipliers must be positive")
+        self._space = space
+        entries = [(number, shares.items()) for number, shares in written["queries"]]
+        queries = _all_whole([number for number, _ in entries])
+        given_in_all = _all_whole([share for _, shares in entries for _, share in shares])
+        names = [name for _, shares in entries for name, _ in shares]
+        if queries and max(queries) >= space.count:
+            raise CertificateError(f"there is no query {max(queries)}; the workload has {space.count}")
+        # Costs come in units of which they are large multiples; what all numbers share is left out of the sums.
+        self._factor = gcd(self.scale * gcd(*weights), *given_in_all) or 1
+        largest = self.scale * sum(weights) + sum(given_in_all)
+        self._dtype: type[Any] = np.float64 if largest // self._factor < _EXACT else np.object_
+        self._given: dict[int, tuple[Numbers, Sums]] = {}
+        self._short = self._array([self.scale * weight for weight in weights])
+        attributes = {name: space.workload.domain.index(name) for name in dict.fromkeys(names)}
+        of_share = np.array([attributes[name] for name in names], np.int64)
+        count = np.array([len(shares) for _, shares in entries], np.int64)
+        query = np.repeat(np.array(queries, np.int64), count)
+        amount = self._array(given_in_all)
+        np.subtract.at(self._short, query, amount)
+        for attribute in attributes.values():
+            self._given[attribute] = query[of_share == attribute], amount[of_share == attribute]
+        self._short = np.maximum(self._short, 0)
+
+    def _array(self, numbers: Sequence[int]) -> Sums:
+        array = np.empty(len(numbers), self._dtype)
+        array[:] = [number // self._factor for number in numbers]
+        return array
+
+    def bound(self, place: Place) -> int:
+        """R + Σ_a max_v S_a(v) over the box and the counted queries: at least the scale times the weight of any row."""
+        best = [scores.max(initial=0) for _, scores in self._scores(place).values()]
+        return (int(self._short[place.counted].sum()) + sum(int(score) for score in best)) * self._factor
+
+    def fix(self, place: Place, least: int) -> Place:
+        """What remains of a place for rows that weigh ``least`` or more.
+
+        Let B_a be the best score of an attribute, and T = R + Σ_a B_a.
+
+        - A row with value v of an attribute scores at most T - (B_a - S_a(v)).
+        - A row that satisfies a query has a value that the query accepts everywhere.  With I_a the best score of those,
+          it scores at most T - Σ_a (B_a - I_a).
+        - A row that does not satisfies none of the queries with the same predicates, so it makes no difference to it
+          whether these are counted.  With λ_a what they have on an attribute together, r their shortfall and O_a the
+          best score of values that they reject, it scores at most T - r - Σ_a (B_a - max(O_a, I_a - λ_a)).
+
+        What scores less than the scale times ``least`` does not weigh that much.  So such values are left out.  What is
+        said of queries holds of the rows that remain, with the best scores of the values that remain: those of the
+        second kind are not counted any more, and the box is cut down to what those of the third kind cover.
+        """
+        space, groups = self._space, self._space.groups
+        scores = self._scores(place)
+        best = {attribute: of_cells.max(initial=0) for attribute, (_, of_cells) in scores.items()}
+        slack = self._short[place.counted].sum() + sum(best.values()) - -(-least * self.scale // self._factor)
+        counted = np.unique(groups[place.counted])
+        one_of = space.one_of[counted]
+        short = np.zeros(len(space.one_of), self._dtype)
+        np.add.at(short, groups[place.counted], self._short[place.counted])
+        lost_with, lost_without = np.zeros(len(counted), self._dtype), short[counted]
+        keep: dict[int, Flags] = {}
+        for attribute, (left, of_cells) in scores.items():
+            kept = of_cells >= best[attribute] - slack
+            cells, score = space.cells(attribute), of_cells[kept]
+            keep[attribute] = np.zeros(len(cells.first), np.bool_)
+            keep[attribute][left[kept]] = True
+            accepts = cells.accepts[:, left[kept]]
+            inside = np.where(accepts, score, -1).max(axis=1, initial=-1)[cells.predicate[one_of]]
+            outside = np.where(accepts, -1, score).max(axis=1, initial=-1)[cells.predicate[one_of]]
+            queries, amounts = self._given[attribute]
+            given = np.zeros(len(space.one_of), self._dtype)
+            np.add.at(given, groups[queries], np.where(place.counted[queries], amounts, 0))
+            lost_with += best[attribute] - inside
+            lost_without += best[attribute] - np.maximum(outside, inside - given[counted])
+        missed = np.zeros(len(space.one_of), np.bool_)
+        missed[counted[lost_with > slack]] = True
+        for query in one_of[lost_without > slack].tolist():
+            for attribute, covered in space.coverage(query).items():
+                keep[attribute] = keep[attribute] & covered if attribute in keep else covered
+        return space.cut(Place(place.box, place.counted & ~missed[groups]), keep)
+
+    def _scores(self, place: Place) -> dict[int, tuple[Numbers, Sums]]:
+        """The cells that are left of each attribute with multipliers, and the score of each."""
+        scores = {}
+        for attribute, (queries, amounts) in self._given.items():
+            cells, left = self._space.cells(attribute), self._space.left(attribute, place.box)
+            counted = place.counted[queries]
+            by_predicate = np.zeros(len(cells.accepts), self._dtype)
+            np.add.at(by_predicate, cells.predicate[queries[counted]], amounts[counted])
+            rows = np.flatnonzero(by_predicate)
+            inside = cells.accepts[np.ix_(rows, left)] if attribute in place.box else cells.accepts[rows]
+            scores[attribute] = left, by_predicate[rows] @ inside.astype(self._dtype)
+        return scores
