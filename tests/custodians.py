@@ -28,14 +28,16 @@ def write_custodian(
     budget: str | Mapping[str, str] = "1.0",
     neighbours: str = "add-remove",
     rows_per_person: int = 1,
+    person: str = "",
     ledger: str = "sqlite:///ledger.db",
     quotas: Mapping[str, str | Mapping[str, str] | None] | None = None,
     version: str = "1",
+    complete: bool | Sequence[str] = False,
     init: bool = True,
 ) -> Path:
     """Write a table, its domain and a custodian's settings, and make the ledger; the path of the settings."""
     directory.mkdir(parents=True, exist_ok=True)
-    names = list(domain["attributes"])  # type: ignore[call-overload]
+    names = [*domain["attributes"], *([person] if person else [])]  # type: ignore[misc]
     with (directory / "people.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
@@ -52,12 +54,13 @@ name = "people"
 version = "{version}"
 source = "people.csv"
 domain = "domain.json"
-
+{f"complete = {json.dumps(complete)}" if complete else ""}
 [privacy]
 measure = "{measure}"
 budget = {_amount(budget)}
 neighbours = "{neighbours}"
 rows_per_person = {rows_per_person}
+{f'person = "{person}"' if person else ""}
 
 [ledger]
 url = "{ledger}"
@@ -88,4 +91,6 @@ def load_settings(directory: Path, **settings: Any) -> Settings:
 def audited(settings: Settings) -> Audit:
     """What an independent pass says of the ledger of settings."""
     with closing(open_ledger(settings.ledger, settings.binding)) as ledger:
-        return audit_charges(ledger.charges(), ledger.binding, settings.domain, ties=ledger.ties())
+        return audit_charges(
+            ledger.charges(), ledger.binding, settings.domain, ties=ledger.ties(), strategy_of=ledger.strategy
+        )

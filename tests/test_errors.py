@@ -15,8 +15,9 @@ def test_every_error_is_a_parcomp_error_and_a_value_error() -> None:
     classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
     assert len(classes) > 5
     assert all(issubclass(kind, ParcompError) for kind in classes)
-    # A refusal is an answer to a request that is well formed, and a server may fail whatever it is asked.
-    plain = {ParcompError, errors.RefusedError, errors.ServiceError}
+    # A refusal is an answer to a request that is well formed, and a server may fail, or be slow, whatever it is asked.
+    refusals = {errors.RefusedError, errors.UnderivableError}
+    plain = {ParcompError, errors.ServiceError, errors.DeadlineError, *refusals}
     assert all(issubclass(kind, ValueError) for kind in classes if kind not in plain)
 
 

@@ -22,6 +22,7 @@ from parcomp.errors import CostError, shown
 __all__ = [
     "COST_KINDS",
     "MAX_UNITS",
+    "SYMBOLS",
     "UNITS_PER_ONE",
     "Amount",
     "Cost",
@@ -50,6 +51,8 @@ _LEAST_PLAIN = -5
 """Numbers below this power of ten are shown with an exponent."""
 
 CostKind: TypeAlias = Literal["weight", "epsilon", "rho", "mu"]
+SYMBOLS: Final = {"pure": "ε", "zcdp": "ρ", "gdp": "μ"}
+"""The letter of each measure's parameter."""
 COST_KINDS: Final[tuple[CostKind, ...]] = get_args(CostKind)
 Amount: TypeAlias = int | float | Decimal | str
 

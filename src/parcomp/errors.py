@@ -16,6 +16,7 @@ __all__ = [
     "CostError",
     "DataError",
     "DataWarning",
+    "DeadlineError",
     "DomainError",
     "FileError",
     "IdempotencyError",
@@ -29,6 +30,7 @@ __all__ = [
     "SettingsError",
     "SizeError",
     "SqlError",
+    "UnderivableError",
     "WorkloadError",
     "one_line",
     "shown",
@@ -131,6 +133,14 @@ class RefusedError(ParcompError):
             left=self.left,
             position=self.position,
         )
+
+
+class UnderivableError(ParcompError):
+    """An answer does not follow from what was released to whoever asks; nothing was charged."""
+
+
+class DeadlineError(ParcompError):
+    """A request took longer than whoever asked waits for, and was given up before anything was charged."""
 
 
 class IdempotencyError(ParcompError, ValueError):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from parcomp.model import Binned, Categorical, Domain, Workload, between
 
-__all__ = ["census_choices", "census_domain", "census_sample", "census_table", "paper_example"]
+__all__ = [
+    "census_choices",
+    "census_codes",
+    "census_domain",
+    "census_sample",
+    "census_table",
+    "paper_example",
+    "true_counts",
+]
 
 _INCOME_RANGES = 5_000
 _INCOME_WIDTH = 150
@@ -79,6 +90,36 @@ def census_table(rows: int, seed: int) -> dict[str, npt.NDArray[np.generic]]:
         "race": rng.choice(_RACES, rows, p=halves / halves.sum()),
         "gender": rng.choice(_GENDERS, rows),
     }
+
+
+def census_codes(table: Mapping[str, npt.NDArray[Any]]) -> list[npt.NDArray[np.int64]]:
+    """The columns of :func:`census_table` as codes of the domain's values."""
+    codes = []
+    for name, attribute in census_domain().attributes.items():
+        if isinstance(attribute, Categorical):
+            values, place = np.unique(table[name], return_inverse=True)
+            known = {value: code for code, value in enumerate(attribute.values)}
+            codes.append(np.array([known[value] for value in values.tolist()], np.int64)[place])
+        elif isinstance(attribute, Binned):
+            # Bins of whole numbers, the first of which begins at 0.
+            codes.append(table[name].astype(np.int64) * attribute.size // (int(attribute.high) - int(attribute.low)))
+    return codes
+
+
+def true_counts(workload: Workload, codes: Sequence[npt.NDArray[np.int64]]) -> list[int]:
+    """How many rows of a table satisfy each query; the table is given as codes, column by column.
+
+    >>> women = census_domain().query(gender="F")
+    >>> true_counts(Workload(census_domain(), [women]), census_codes(census_table(50_000, seed=1)))
+    [25020]
+    """
+    counts = []
+    for query in workload:
+        inside = np.ones(len(codes[0]), np.bool_)
+        for attribute, predicate in query.terms:
+            inside &= predicate.flags()[codes[attribute]]
+        counts.append(int(inside.sum()))
+    return counts
 
 
 def paper_example() -> Workload:

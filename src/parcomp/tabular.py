@@ -8,9 +8,10 @@ is always there; pandas and polars are extras, and imported when they are asked 
 from __future__ import annotations
 
 import json
+import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,10 +24,30 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Columns", "Tabular", "error_text", "label_text", "number_text", "text_table"]
+__all__ = [
+    "Columns",
+    "Tabular",
+    "counted",
+    "days_of",
+    "decimals_of",
+    "error_text",
+    "label_text",
+    "number_text",
+    "rounded_text",
+    "text_table",
+]
 
 _NOTHING = 1e-9
 """Less than any error that someone could tell from none."""
+
+_MOST_DECIMALS = 6
+"""Numbers with more decimals are not in steps of an attribute but worked out, as averages are."""
+
+_DIGITS = 6
+"""So many digits of a number that is worked out tell it from others; of a large one its hundredths are told too."""
+
+_PLAIN = (1e-4, 1e18)
+"""Numbers between these are written without an exponent."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LARGEST = 2**63
@@ -105,21 +126,22 @@ def _array(values: Sequence[Any], is_number: bool) -> pa.Array:
     if kinds <= {int, float} and (kinds or is_number):
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     if kinds == {str}:
-        days = _days(values)
+        days = days_of(values)
         return pa.array(values, pa.string()) if days is None else pa.array(days, pa.date32())
     return pa.array([None if value is None else label_text(value) for value in values], pa.string())
 
 
-def _days(labels: Sequence[str | None]) -> list[date | None] | None:
-    """Labels as dates, if all of them are ISO dates."""
+def days_of(labels: Sequence[object]) -> list[date | None] | None:
+    """Labels as dates, if all of them are ISO dates or null, and not all null."""
     try:
-        return [None if label is None else _day(label) for label in labels]
+        found = [None if label is None else _day(label) for label in labels]
     except ValueError:
         return None
+    return found if any(day is not None for day in found) else None
 
 
-def _day(label: str) -> date:
-    if not _DATE.fullmatch(label):
+def _day(label: object) -> date:
+    if not isinstance(label, str) or not _DATE.fullmatch(label):
         raise ValueError
     return date.fromisoformat(label)
 
@@ -131,20 +153,82 @@ def label_text(label: object) -> str:
     return "null" if label is None else one_line(str(label))
 
 
-def number_text(number: int | float | None) -> str:
-    """A number with its thousands set apart, one with a fraction to six digits; a dash where there is none."""
+def number_text(number: int | float | None, decimals: int | None = None) -> str:
+    """A number with its thousands set apart; a dash where there is none.
+
+    With ``decimals`` it has so many.  Without, it has those of its notation if they are few, as numbers in steps of an
+    attribute have; one that is worked out has six digits, or all before the point and two after it.
+
+    >>> number_text(681892345.67), number_text(11_917.5), number_text(11_917.5, 2), number_text(1_000_000)
+    ('681,892,345.67', '11,917.5', '11,917.50', '1,000,000')
+    >>> number_text(2 / 3), number_text(2e6 / 3), number_text(1e-7 / 3), number_text(None)
+    ('0.666667', '666,666.67', '3.33333e-08', '–')
+    """
     if number is None:
         return "–"
-    return f"{number:,}" if isinstance(number, int) else f"{number:,.6g}"
+    if decimals is None:
+        decimals = decimals_of([number])
+    if decimals is not None:
+        return f"{number:,.{decimals}f}"
+    if not _PLAIN[0] <= abs(number) < _PLAIN[1]:
+        return f"{number:,.{_DIGITS}g}"
+    return _without_zeros(f"{number:,.{max(_DIGITS - 1 - _magnitude(number), 2)}f}")
+
+
+def decimals_of(numbers: Iterable[int | float | None]) -> int | None:
+    """The most decimals that one of some numbers has; None where that is more than steps of an attribute have.
+
+    >>> decimals_of([12, 0.5, 17.25, None]), decimals_of([12, 3.0]), decimals_of([0.5, 1 / 3])
+    (2, 0, None)
+    """
+    most = 0
+    for number in numbers:
+        if isinstance(number, float) and not number.is_integer():
+            if not _PLAIN[0] <= abs(number) < _PLAIN[1]:
+                return None
+            most = max(most, len(repr(number).partition(".")[2]))
+        elif isinstance(number, float) and abs(number) >= _PLAIN[1]:
+            return None
+    return most if most <= _MOST_DECIMALS else None
+
+
+def rounded_text(number: float, digits: int) -> str:
+    """A number to so many digits, with its thousands set apart and without an exponent where it is not tiny.
+
+    >>> rounded_text(2_987_654.3, 4), rounded_text(12.345678, 4), rounded_text(0.00001234, 3), rounded_text(-0.5, 4)
+    ('2,988,000', '12.35', '1.23e-05', '-0.5')
+    """
+    if number == 0 or not _PLAIN[0] <= abs(number) < _PLAIN[1]:
+        return f"{number:,.{digits}g}"
+    shown = float(f"{number:.{digits}g}")
+    return _without_zeros(f"{shown:,.{max(digits - 1 - _magnitude(shown), 0)}f}")
 
 
 def error_text(error: float) -> str:
     """A mean error to four digits; one that is next to nothing is said to be so.
 
     >>> error_text(12_345.678), error_text(0.5), error_text(6.676e-15), error_text(0)
-    ('± 1.235e+04', '± 0.5', 'below 1e-9', '± 0')
+    ('± 12,350', '± 0.5', 'below 1e-9', '± 0')
     """
-    return "below 1e-9" if 0 < error < _NOTHING else f"± {error:,.4g}"
+    return "below 1e-9" if 0 < error < _NOTHING else f"± {rounded_text(error, 4)}"
+
+
+def _magnitude(number: float) -> int:
+    """The power of ten of the first digit."""
+    return math.floor(math.log10(abs(number)))
+
+
+def _without_zeros(written: str) -> str:
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things; the plural of a thing is made by an s.
+
+    >>> counted(1, "charge"), counted(0, "charge"), counted(1_200, "load")
+    ('1 charge', '0 charges', '1,200 loads')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:

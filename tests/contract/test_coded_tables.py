@@ -574,3 +574,25 @@ def test_a_file_that_is_no_coded_table_is_refused(tmp_path):
         DuckDBCodes(tmp_path / "text.duckdb", DOMAIN)
     with pytest.raises(DataError, match="parcomp load"):
         DuckDBCodes(tmp_path / "other.duckdb", DOMAIN)
+
+
+def test_every_store_counts_the_rows_of_each_class(place):
+    """Rows that satisfy the same of some conjunctions, those with values outside the domain among them."""
+    rows = random_rows(400)
+    place.make(DOMAIN, rows)
+    lists = [
+        [DOMAIN.query(), DOMAIN.query(sex={"not": []}), DOMAIN.query(sex="F", age=range(2, 7))],
+        [DOMAIN.query(area=["N", "W"]), DOMAIN.query(age=[0, 3, 9]), DOMAIN.query(area="N", sex="M")],
+        [DOMAIN.query()],
+    ]
+    table = place.open(DOMAIN)
+    for queries, found in zip(lists, table.count_classes(lists), strict=True):
+        judged = Counter(
+            tuple(all(row[at] in predicate for at, predicate in query.tested) for query in queries) for row in rows
+        )
+        counted = {
+            tuple(flags): many for flags, many in zip(found.satisfied.tolist(), found.counts, strict=True) if many
+        }
+        assert counted == judged
+        assert len(set(map(tuple, found.satisfied.tolist()))) == len(found.counts)
+    table.close()

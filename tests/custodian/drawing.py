@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from parcomp.custodian.figure import Figure
 from parcomp.custodian.release import Release
+from parcomp.figures import Figure
 from parcomp.model import Categorical, Condition, Domain, Grouping, Integer, Item, Statement, Stepped
 from parcomp.noise import Mechanism
 from parcomp.privacy.measures import MEASURES

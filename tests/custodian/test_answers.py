@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import date, datetime
 
 import pandas as pd
@@ -30,6 +31,10 @@ def test_a_single_number_has_a_value_and_an_interval() -> None:
         "expected_error": 2.5,
         "cached": False,
         "names": ["count"],
+        "errors": [[2.5]],
+        "approximate": [False],
+        "measure": "",
+        "rows_per_person": 1,
     }
 
 
@@ -76,7 +81,7 @@ def test_text_is_a_table_with_intervals() -> None:
         "sex     n  95 % interval  mean  95 % interval",
         "F     100      90 to 110   3.5   -6.5 to 13.5",
         "null   90      80 to 100     –              –",
-        "expected error ± 2.5",
+        "expected errors: n ± 2.5, mean ± 2.5; charge 7, cost 0.5",
     ]
     assert repr(TOTAL) == "<Answer, count: 190, 95 % interval 180 to 200>"
     assert repr(BY_SEX) == "<Answer, count in 2 groups by sex>"
@@ -216,8 +221,12 @@ def test_an_answer_of_groups_alone_has_no_figures() -> None:
         "expected_error": None,
         "cached": False,
         "names": ["sex"],
+        "errors": [None],
+        "approximate": [False],
+        "measure": "",
+        "rows_per_person": 1,
     }
-    assert str(groups).splitlines() == ["sex", "F", "null"]
+    assert str(groups).splitlines() == ["sex", "F", "null", "free"]
     assert repr(groups) == "<Answer, 2 groups by sex>"
     assert "null" in groups._repr_html_()
     assert next(iter(groups.to_pandas()["sex"])) == "F"
@@ -229,4 +238,18 @@ def test_an_answer_of_groups_alone_has_no_figures() -> None:
 
 def test_errors_next_to_nothing_are_said_to_be_so() -> None:
     found = Answer(1, (AnswerColumn.of("count", (Figure(1, 1, 1, 6.7e-15),)),), 1, 6.7e-15, cached=False)
-    assert str(found).splitlines()[-1] == "expected error below 1e-9"
+    assert str(found).splitlines()[-1] == "expected error below 1e-9; charge 1, cost 1"
+
+
+def test_errors_that_differ_from_group_to_group_are_told_by_their_range() -> None:
+    found = answer({"sex": ["F", "M"]}, {"mean": [Figure(5, 1, 9, 4.0), Figure(7, 0, 99, 78.0)]})
+    assert found.off_by == "expected error ± 41 on average over the groups, ± 4 to ± 78"
+
+
+def test_what_was_told_is_read_again() -> None:
+    """But for the marks of intervals: answers with a number, with groups, with several columns and with none."""
+    groups = Answer(None, (AnswerColumn("sex", ("F", None)),), 0, None, cached=False)
+    noted = replace(TOTAL, notes=("a note",), measure="zcdp", rows_per_person=3)
+    for one in (TOTAL, BY_SEX, SEVERAL, groups, noted, answer({}, {"n": figures(5)}, rehearsed=True)):
+        assert Answer.read(json.loads(json.dumps(one.as_json()))) == one
+    assert noted.paid == "charge 7, ρ = 0.5 for one row"

@@ -146,13 +146,13 @@ def test_a_refusal_names_both_limits(custodian_of_two):
     with pytest.raises(RefusedError) as refused:
         custodian_of_two.ask(EVERYONE, epsilon="0.25", analyst="anna")
     assert str(refused.value) == (
-        "the quota of anna leaves epsilon 0.1 on the rows of this query, which costs 0.25; the budget leaves 0.8; "
-        "ask at 0.1 or less"
+        "the quota of anna leaves epsilon 0.1 on the rows of this query, which costs epsilon 0.25; the budget leaves "
+        "epsilon 0.8; ask at epsilon 0.1 or less"
     )
     assert (refused.value.limit, refused.value.remaining, refused.value.position) == ("quota of anna", 0.1, None)
     custodian_of_two.ask(MEN, epsilon="0.95", analyst="ben")
     with pytest.raises(
-        RefusedError, match=r"^the budget leaves epsilon 0\.05 .*; the quota of anna leaves 0\.1; "
+        RefusedError, match=r"^the budget leaves epsilon 0\.05 .*; the quota of anna leaves epsilon 0\.1; "
     ) as by:
         custodian_of_two.ask(EVERYONE, epsilon="0.25", analyst="anna")
     assert (by.value.limit, by.value.left) == ("budget", {"budget": 0.05, "quota of anna": 0.1})
@@ -237,6 +237,17 @@ def test_a_share_is_against_all_rows_of_a_person(tmp_path):
         custodian.ask(WOMEN, epsilon="0.1", analyst="anna")
         share = custodian.balance().analysts["anna"]
         assert (share.quota, share.spent, share.remaining) == (0.6, 0.3, 0.3)
+
+
+def test_a_balance_is_printed_in_words(tmp_path):
+    with open_custodian(tmp_path, measure="zcdp", budget=STATED, quotas={"anna": "0.001"}) as custodian:
+        custodian.ask(WOMEN, rho="0.0005", analyst="anna")
+        balance = custodian.balance()
+    assert repr(balance) == "<Balance of people 1: ρ = 0.0005 of ρ = 0.0243559 spent>"
+    lines = str(balance).splitlines()
+    assert lines[0].startswith("budget         ρ = 0.0243559 (ε = 1 at δ = 1e-6)")
+    assert "spent by anna  ρ = 0.0005 of a quota of ρ = 0.001" in lines
+    assert lines[-1].startswith("people 1, 1 charge: zCDP with ρ = 0.0005 (ε = ")
 
 
 @pytest.mark.parametrize("measure", ["zcdp", "gdp"])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import parcomp.noise
-from parcomp.custodian.figure import Figure
+from parcomp.figures import Figure
 from parcomp.model import Grouping, Item
 from parcomp.noise import Mechanism
 from parcomp.privacy.measures import MEASURES

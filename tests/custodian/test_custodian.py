@@ -39,7 +39,7 @@ def test_an_overlapping_query_is_refused_if_it_does_not_fit_and_charges_nothing(
     custodian.ask(WOMEN, epsilon="0.6")
     custodian.ask(MEN, epsilon="0.6")
     with pytest.raises(
-        RefusedError, match=r"leaves epsilon 0\.4 on the rows of this query, which costs 0\.6"
+        RefusedError, match=r"leaves epsilon 0\.4 on the rows of this query, which costs epsilon 0\.6"
     ) as refused:
         custodian.ask(YOUNG, epsilon="0.6")
     assert (refused.value.cost, refused.value.remaining) == (0.6, 0.4)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import parcomp.noise
-from parcomp.custodian.figure import Figure
 from parcomp.custodian.release import Release
+from parcomp.figures import Figure
 from parcomp.model import Condition, Item, Statement
 from parcomp.noise import Mechanism
 from parcomp.privacy.measures import MEASURES
@@ -108,6 +108,18 @@ def test_a_quantile_is_the_least_value_that_enough_rows_reach(place, monkeypatch
         assert figure.value == truth(item, values_of(item, rows))
 
 
+def test_quantiles_of_two_attributes_are_each_of_their_own_rows(monkeypatch):
+    """And several of one attribute go by the same ones."""
+    monkeypatch.setattr(parcomp.noise, "add_noise", lambda _, values: list(values))
+    items = tuple(Item("quantile", name, Fraction(place)) for name in ("pay", "age") for place in ("1/4", "3/4"))
+    asked = Statement(Condition.of(DOMAIN.query()), items)
+    release = Release.plan(replace(SETTINGS, domain=DOMAIN), asked, 4 * 10**9)
+    rows = rows_of(500, 3)
+    found = release.figures(release.noisy(expected(rows, asked)))
+    for item in items:
+        assert found[item][0].value == truth(item, values_of(item, rows))
+
+
 def test_items_share_noisy_numbers_and_agree(monkeypatch):
     """In one statement the deviation is the root of the variance, and a plain sum serves the average too."""
     monkeypatch.setattr(parcomp.noise, "add_noise", Draws(8))
@@ -170,6 +182,29 @@ def test_errors_that_depend_on_the_rows_are_told_for_some_numbers_of_rows(monkey
         true = truth(item, values_of(item, rows))
         error = np.mean([abs(one.value - true) for one in drawn(item, "pure", rows, 2_000)])
         assert error / 2.5 <= told <= 2.5 * error + 0.5, item
+
+
+def test_no_error_is_told_that_cannot_happen():
+    """However little is paid: answers are kept to what is possible, and the true numbers are too."""
+    age, width = range(120), 119
+    for item in [RATIOS[0], *CURVED, *QUANTILES]:
+        asked = Statement(Condition.of(DOMAIN.query(age={"not": []}, pay={"not": None})), (item,))
+        release = Release.plan(replace(SETTINGS, domain=DOMAIN), asked, 10**4)
+        if item.attribute == "age":
+            true = truth(item, list(age))
+            most = {"variance": width**2 / 4, "deviation": width / 2}.get(item.kind, width)
+            # Of a sample a variance is larger by one in the number of rows.
+            assert release.error_for(asked.item(item), 10) <= max(true, most - true) * 1.02, item
+        if item.kind != "quantile":
+            for numbers in ([5, 7, 40], [-900, 9**9, 3], [9**9, -(9**9), 2]):
+                stored = str([[number] for number in ([numbers[0], numbers[2]] if item in RATIOS else numbers)])
+                [figure] = release.figures(stored)[item]
+                low, high = {"age": (0.0, 119.0), "pay": (-2.5, 40.0)}[item.attribute]
+                if item.kind != "average":
+                    rows = numbers[2]
+                    low, high = 0.0, (high - low) ** 2 / 4 * (rows / (rows - 1) if item.sample else 1)
+                    high = math.sqrt(high) if item.kind == "deviation" else high
+                assert figure.error <= max(figure.value - low, high - figure.value) * (1 + 1e-9), item
 
 
 @pytest.mark.parametrize(("measure", "ends", "shared"), [("pure", (30, 59), "73 %"), ("zcdp", (45, 48), "66 %")])

@@ -307,6 +307,13 @@ def test_a_ledger_in_memory_is_warned_of_and_goes_with_its_custodian() -> None:
     assert not directory.exists()
 
 
+def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "nope"
+    with pytest.raises(LedgerError, match=rf"the directory {missing} is missing.*make it first") as caught:
+        custody(FRAME, missing)
+    assert "[ledger]" not in str(caught.value)
+
+
 def test_without_a_table_there_must_be_a_ledger(tmp_path: Path) -> None:
     with pytest.raises(MissingLedgerError, match=r"pc\.Custodian\(table"):
         custody(None, tmp_path)
@@ -432,7 +439,7 @@ def test_a_custodian_shows_its_budget(tmp_path: Path) -> None:
     with custody(frame, tmp_path, domain=odd, name="<script>") as custodian:
         custodian.ask("SELECT COUNT(*) FROM people WHERE age = 1", epsilon="250")
         shown = custodian._repr_html_()
-        assert "250 of 1,000 spent" in shown
+        assert "ε = 250 of ε = 1,000 spent" in shown
         assert "<script>" not in shown
         assert "<b>" not in shown
         assert repr(custodian) == "<Custodian of <script>, version 1>"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-import parcomp.custodian.custodian
+import parcomp.custodian.custody
 import parcomp.custodian.load
 from parcomp import Categorical, Domain, Integer
 from parcomp.cli import main
@@ -161,14 +161,14 @@ def test_a_load_between_a_decision_and_its_charge(path, monkeypatch):
 
 def test_a_load_while_a_custodian_is_being_opened(path, monkeypatch):
     settings = Settings.load(path)
-    opening = parcomp.custodian.custodian.open_marked_ledger
+    opening = parcomp.custodian.custody.open_marked_ledger
 
     def load_after(*args):
         opened = opening(*args)
         append_load(replace(settings, domain=GROWN), "rows")
         return opened
 
-    monkeypatch.setattr(parcomp.custodian.custodian, "open_marked_ledger", load_after)
+    monkeypatch.setattr(parcomp.custodian.custody, "open_marked_ledger", load_after)
     with pytest.raises(LedgerError, match="Open it again"):
         Custodian(settings)
 
@@ -251,7 +251,7 @@ def test_commands_show_loads(path, capsys):
     append_load(grow(path), "0123456789abcdef")
     for command, said in (
         (["ledger", "show"], "load of rows "),
-        (["ledger", "verify"], "1 charges and 1 loads of the table"),
+        (["ledger", "verify"], "1 charge and 1 load of the table"),
     ):
         # There is no coded table here, which verifying tells.
         assert main([*command, "-c", str(path)]) == (2 if "verify" in command else 0)

@@ -44,6 +44,7 @@ def session(path, draw):
     """
     seen = []
     with Custodian.create(path) as custodian:
+        custodian.ask("SELECT sex, COUNT(*) FROM people GROUP BY sex", epsilon="0.01")
         for _ in range(REQUESTS):
             select, condition = draw.choice(SELECTS), draw.choice(CONDITIONS)
             group = " GROUP BY sex" if select.startswith("sex") else ""
@@ -53,6 +54,9 @@ def session(path, draw):
             cost = draw.choice(["0.2", "0.3", "0.4", "nan"])
             try:
                 quote = custodian.quote(sql, epsilon=cost)
+                if quote.derivable:
+                    derived = custodian.ask(sql, derive=True)
+                    seen.append((derived.charge, derived.cost, derived.expected_error, derived.notes, len(derived)))
                 answer = custodian.ask(sql, epsilon=cost)
             except ParcompError as error:
                 seen.append((type(error).__name__, str(error)))
@@ -61,6 +65,8 @@ def session(path, draw):
             error = None if select in ROUGH else answer.expected_error
             rows = [group.row for group in answer.groups]
             seen.append((quote, answer.charge, answer.cost, answer.cached, error, rows, answer.notes))
+        derived = custodian.ask("SELECT COUNT(*) FROM people WHERE sex <> 'F'", derive=True)
+        seen.append((derived.charge, derived.cost, derived.expected_error, derived.notes, len(derived)))
         return seen, [charge.entry for charge in custodian.charges()], custodian.balance()
 
 
@@ -80,6 +86,7 @@ def test_accept_refuse_cost_messages_and_chain_are_the_same_on_neighboring_table
     events, charges, _ = seen[(False,) * len(ROWS)]
     kinds = {event[0] for event in events if isinstance(event[0], str)}
     assert {"RefusedError", "CostError", "SqlError"} <= kinds
+    assert any(event[3] and event[3][0].startswith("derived, free") for event in events if event[0] is None)
     assert len(charges) >= 3
 
 

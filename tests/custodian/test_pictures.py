@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.custodian.answers import answer, figures
 EVIL = '<script>alert("x")</script>&\'"'
 ALLOWED = {"div", "span", "table", "tr", "th", "td", "svg", "rect", "line"}
 
-QUOTE = Quote(0.5, 0.25, 1, fits=True, expected_error=None, best_error=1.0, cached=False, reason="")
+QUOTE = Quote(0.5, 0.25, 1, fits=True, expected_error=None, best_error=1.0, cached=False, reason="", measure="pure")
 REFUSED = Quote(2, 2, 1, fits=False, expected_error=3.0, best_error=None, cached=False, reason=EVIL)
 ANSWERS = {
     "a number": answer({}, {EVIL: figures(5)}),
@@ -103,7 +104,7 @@ def test_quotes_show_their_verdict() -> None:
     assert "does not fit: nothing would be charged" in read(REFUSED).text
     assert EVIL in read(REFUSED).text
     both = read(BatchQuote((QUOTE, REFUSED), 0.25, fits=False))
-    assert "together: adds 0.25" in both.text
+    assert "together: adds ε = 0.25" in both.text
 
 
 def test_a_bar_is_as_long_as_its_value_and_its_line_as_the_interval() -> None:
@@ -147,13 +148,22 @@ def test_bars_have_heights_intervals_and_labels() -> None:
     assert plt.get_fignums() == [axes.figure.number]
 
 
-def test_two_keys_are_a_heat_map_with_the_width_of_the_interval() -> None:
+def test_two_keys_are_a_heat_map_with_expected_errors() -> None:
+    """After ± stands the expected error, here 2.5, as everywhere, and not half of an interval, here 10."""
     axes = ANSWERS["two keys"].plot()
     [image] = axes.images
     assert image.get_array().shape == (2, 2)
     assert image.get_array().compressed().tolist() == [1, 2, 3]
-    assert sorted(text.get_text() for text in axes.texts) == ["1\n± 10", "2\n± 10", "3\n± 10"]
-    assert "± 10" in axes.figure.axes[1].get_ylabel()
+    assert sorted(text.get_text() for text in axes.texts) == ["1\n± 2.5", "2\n± 2.5", "3\n± 2.5"]
+    assert axes.figure.axes[1].get_ylabel().endswith("(expected error ± 2.5)")
+
+
+def test_where_no_error_is_known_an_interval_is_written_out() -> None:
+    unknown = [replace(one, error=None) for one in figures(1, 2, 3)]
+    axes = answer({"a": ["x", "x", "y"], "b": [1, 2, 1]}, {"count": unknown}).plot()
+    assert sorted(text.get_text() for text in axes.texts) == ["1\n-9 to 11", "2\n-8 to 12", "3\n-7 to 13"]
+    assert axes.figure.axes[1].get_ylabel() == "count"
+    plt.close("all")
 
 
 def test_a_column_is_chosen_by_name_and_axes_are_the_callers() -> None:

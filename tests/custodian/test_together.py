@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from parcomp.custodian import Answer, Ask, Custodian, ask_together
+from parcomp.custodian import Answer, Ask, Custodian, ask_together, read_ask, together
 from parcomp.errors import CostError, IdempotencyError, LedgerError, RefusedError, SettingsError, SqlError
 from parcomp.ledger.sqlite import SqliteSession
 from tests.custodians import audited, open_custodian
@@ -94,6 +96,37 @@ def test_all_faulty_and_none_at_all(custodian: Custodian):
     [wrong] = ask_together(custodian, [ask("x")])
     assert isinstance(wrong, SqlError)
     assert custodian.charges() == []
+
+
+def test_an_error_that_nobody_foresaw_is_one_asks_own(custodian: Custodian, monkeypatch):
+    """While it is read, and while what was bought is put into words: what it was charged stands."""
+    read, release = together.read_request, Custodian._release
+
+    def misread(*given, **named):
+        return {}[0] if MEN in given[2] else read(*given, **named)
+
+    def misput(self, selection, *given):
+        return {}[0] if selection.statement.query.where() else release(self, selection, *given)
+
+    for place, name, broken, charges in ((together, "read_request", misread, 1), (Custodian, "_release", misput, 2)):
+        monkeypatch.setattr(place, name, broken)
+        good, bad = ask_together(custodian, [ask(ALL, "0.1"), ask(MEN, "0.1")])
+        monkeypatch.undo()
+        assert (type(good), type(bad)) == (Answer, KeyError)
+        assert len(custodian.charges()) == charges
+
+
+def test_what_was_read_before_is_read_again_under_other_settings(custodian: Custodian):
+    read = read_ask(custodian, ask(WOMEN))
+    assert read.read is not None
+    settings, asked = read.read
+    assert settings is custodian.settings
+    stale = replace(read_ask(custodian, ask(MEN)), sql=ALL)
+    # As it was read, if the settings are the same; else what it says.
+    for one, where in ((stale, {"sex": "M"}), (replace(stale, read=(replace(settings), asked)), {})):
+        [answer] = ask_together(custodian, [one])
+        assert isinstance(answer, Answer)
+        assert json.loads(custodian.charges()[-1].where) == where
 
 
 def test_a_ledger_that_fails_fails_all_and_charges_nothing(custodian: Custodian, monkeypatch):

@@ -57,4 +57,4 @@ def test_a_load_says_how_many_of_the_added_rows_were_taken(tmp_path, capsys):
     with (tmp_path / "people.csv").open("a") as file:
         file.write("F,3\r\nM,4\r\n")
     assert main(["load", "-c", str(path)]) == 0
-    assert "Of 2 rows that were added 2 are taken." in capsys.readouterr().out
+    assert "2 rows were added, of which 2 are taken." in capsys.readouterr().out

@@ -34,20 +34,20 @@ BORN = Dated("1900-01-01", "2029-12-31")
         (AGE, ["1", "NA", "NA", "n/a"], [r"`NA`, `n/a` look like null tokens \(3 values\): add to nulls under"]),
         (Integer(0, 9, nullable=True), ["NA", "1"], [r"`NA` looks like .* add to nulls under \[source\]$"]),
         (AGE, [None, "1", None], ["2 values are null: declare nullable = true"]),
-        (AGE, ["1.5", "2"], ["1 values are no whole numbers, such as `1.5`; declare a step where they are decimals"]),
+        (AGE, ["1.5", "2"], ["1 value is no whole number, such as `1.5`; declare a step where they are decimals"]),
         (AGE, ["120", "-1"], ["2 values lie beyond low and high: widen them, or clip = true"]),
         (
             BORN,
             ["2020-01-01", "1.2.2020", "2030-01-01"],
-            ["1 of 3 dates do not parse, such as `1.2.2020`.* convert others", "1 values lie beyond low and high"],
+            ["1 of 3 dates do not parse, such as `1.2.2020`.* convert others", "1 value lies beyond low and high"],
         ),
         (
             SEX,
             ["F", "f", " M", "x"],
-            ["2 values differ .* in case or in blanks only", "1 values are not declared, such as `x`"],
+            ["2 values differ .* in case or in blanks only", "1 value is not declared, such as `x`"],
         ),
-        (Categorical([True, False]), ["yes", "1", "0", "TRUE"], ["1 values are no booleans, .* such as `yes`"]),
-        (Stepped("0", "1", "0.1"), ["x", "0.1"], ["1 values are no numbers, such as `x`; declare values"]),
+        (Categorical([True, False]), ["yes", "1", "0", "TRUE"], ["1 value is no boolean, .* such as `yes`"]),
+        (Stepped("0", "1", "0.1"), ["x", "0.1"], ["1 value is no number, such as `x`; declare values"]),
         (
             Stepped("0", "9", "0.1"),
             ["4,1", "0,5"],
@@ -56,22 +56,22 @@ BORN = Dated("1900-01-01", "2029-12-31")
         (
             Stepped("0", "9", "0.5"),
             ["4.1", "0.5"],
-            [r"1 values lie between two steps of 0.5, and are taken to the nearest, in sums and averages too"],
+            [r"1 value lies between two steps of 0.5, and is taken to the nearest, in sums and averages too"],
         ),
         (Stepped("0", "9", "0.5"), ["4.50", "0.5", "1e0"], []),
         (BORN, [" 2020-01-01"], ["1 of 1 dates do not parse, .*; take the blanks away"]),
-        (AGE, ["2020-01-01"], ["1 values are no whole numbers, .*; declare them as dates"]),
-        (AGE, ["Ward 3"], ["1 values are no whole numbers, .*; declare values where they are names"]),
+        (AGE, ["2020-01-01"], ["1 value is no whole number, .*; declare them as dates"]),
+        (AGE, ["Ward 3"], ["1 value is no whole number, .*; declare values where they are names"]),
         (
             AGE,
             ["-99", "-99", "5"],
             [r"`-99` looks like a code for null \(2 values\): add to nulls .*, and nullable = true"],
         ),
-        (AGE, ["-99", "-99", "200"], ["`-99` looks like a code for null", "1 values lie beyond low and high"]),
+        (AGE, ["-99", "-99", "200"], ["`-99` looks like a code for null", "1 value lies beyond low and high"]),
         (
             Integer(0, 119, clip=True),
             ["-99", "7"],
-            ["1 values beyond low and high are taken to the nearer one, such as"],
+            ["1 value beyond low and high is taken to the nearer one, such as"],
         ),
         (
             Stepped("0", "9", "0.5", nullable=True, clip=True),
@@ -109,7 +109,7 @@ def test_numbers_are_of_all_batches() -> None:
 def test_what_is_no_text_suggests_no_token() -> None:
     """NaN in a column of floats cannot be helped by a token for null."""
     found = reported(AGE, [float("nan"), 1.0], kind=pa.float64())
-    assert found.causes == ("1 values are no whole numbers; declare a step where they are decimals",)
+    assert found.causes == ("1 value is no whole number; declare a step where they are decimals",)
 
 
 @pytest.mark.parametrize("kind", [pa.int32(), pa.float64(), pa.float32(), pa.uint64()])

@@ -7,7 +7,7 @@ import pytest
 
 import parcomp as pc
 from parcomp.errors import ArgumentError
-from parcomp.estimation.noises import deviations, drawn, half_widths_up, noise_of, scales_by_cost, scales_by_error
+from parcomp.estimation.noises import Separate, noise_of, scales_by_cost, scales_by_error
 from parcomp.noise import Mechanism, mechanism_for
 from parcomp.privacy import find_measure
 from parcomp.samples import paper_example
@@ -37,10 +37,11 @@ def test_raw_intervals_hold_discrete_and_continuous_noise(kind):
     """By the exact tails of discrete noise, at every scale; and hardly wider than they must be."""
     for confidence in (0.5, 0.9, 0.95, 0.999):
         scales = np.geomspace(0.03, 300, 60)
-        widths = half_widths_up(kind, scales, confidence)
+        widths = Separate(kind, scales).half_widths_up(confidence)
         for scale, width in zip(scales.tolist(), widths.tolist(), strict=True):
             least = Mechanism(f"discrete-{kind}", scale).half_width(confidence)
             assert least <= width <= least + 1
-    many = drawn(kind, np.full(100_000, 7.0), np.random.default_rng(1))
-    assert np.std(many) == pytest.approx(float(deviations(kind, np.array([7.0]))[0]), rel=0.02)
-    assert 0.95 <= np.mean(np.abs(many) <= half_widths_up(kind, np.array([7.0]), 0.95)) <= 0.96
+    same = Separate(kind, np.full(100_000, 7.0))
+    many = same.drawn(np.random.default_rng(1))
+    assert np.std(many) == pytest.approx(same.deviations[0], rel=0.02)
+    assert 0.95 <= np.mean(np.abs(many) <= same.half_widths_up(0.95)) <= 0.96

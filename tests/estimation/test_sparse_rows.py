@@ -10,10 +10,9 @@ import pytest
 import parcomp as pc
 from parcomp.errors import ArgumentError
 from parcomp.estimation import estimator
-from parcomp.estimation.signed import whole_gains_up
 from parcomp.estimation.sparse_rows import SparseRows
 from parcomp.experiments.huge import huge_uniform_workload
-from parcomp.overlap import Bracket, WorkloadOverlap
+from parcomp.overlap import Bracket, WorkloadOverlap, whole_gains_up
 from tests.workloads import cell_matrix, random_judged
 
 

@@ -26,6 +26,7 @@ from parcomp.model.statement import Grouping, Item, Statement
 from parcomp.overlap import WorkloadOverlap
 from parcomp.overlap.live.live_overlap import LiveOverlap
 from parcomp.privacy.measures import GDP, MEASURES, PURE, ZCDP, Measure
+from parcomp.sql import parse_selection
 
 DOMAIN = Domain({"sex": Categorical(["F", "M"]), "age": Integer(0, 3), "area": Categorical(["N", "S", "W"], True)})
 ROWS = [dict(zip(DOMAIN.names, values, strict=True)) for values in product("FM", range(4), ["N", "S", "W", None])]
@@ -187,11 +188,11 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
     domain = Domain({f"a{number}": Integer(0, 9) for number in range(12)})
     queries = [
         domain.query({name: randomness.sample(range(10), 6) for name in randomness.sample(domain.names, 5)})
-        for _ in range(70)
+        for _ in range(120)
     ]
     spent = [(Statement.one("count", Condition.of(query)), 1) for query in queries]
     loose = Binding.of("d", "1", domain, PURE, 1000)
-    entries = [entry_of(asked, units, 70) for asked, units in spent]
+    entries = [entry_of(asked, units, 120) for asked, units in spent]
     quick = audit_charges(chained(loose, entries), loose, domain, time_limit=0.0)
     # By work and not by time, some of which compiling may take.
     workload = Workload(domain, queries)
@@ -213,7 +214,7 @@ def test_a_budget_that_stays_in_doubt_is_a_problem_until_there_is_time(monkeypat
 def test_admitting_again_bounds_the_maximum_overlap(spent: list[tuple[Statement, int]]) -> None:
     binding = bound(budget=60)
     charges = chained(binding, [entry_of(asked, units, 350) for asked, units in spent])
-    read = [_Reader(DOMAIN).expense(charge) for charge in charges]
+    read = [_Reader(DOMAIN, binding, lambda _: None).expense(charge) for charge in charges]
     gamma = max(sum(units for asked, units in spent if asked.query.covers(row)) for row in ROWS)
     again = _Accountant(read, binding, DOMAIN)._admitted_again(10**6, time.monotonic() + 60)
     assert again == (gamma if gamma <= 60 else 10**6)
@@ -315,6 +316,24 @@ def test_the_charges_that_are_tampered_with_below_are_sound_themselves() -> None
 def test_a_charge_that_was_changed_is_named(number: int, changes: dict[str, Any]) -> None:
     changed = [replace(one, **changes) if one.number == number else one for one in CHARGES]
     assert f"charge {number}: its digest is not that of what it says" in problems(changed)
+
+
+def test_labels_that_are_no_whole_numbers_are_read_as_they_were_written() -> None:
+    """Numbers of a statement are read as exact decimals, and bands have floats."""
+    selection = parse_selection(DOMAIN, "SELECT age / 2, COUNT(*) FROM people GROUP BY 1", ["people"])
+    entries = [entry_of(selection.statement, 3, 3), entry_of(selection.statement, 4, 7)]
+    found = audit_charges(chained(BINDING, entries), BINDING, DOMAIN)
+    assert found.ok, found.problems
+    assert (found.loss, found.sequential) == (7, 7)
+
+
+@pytest.mark.parametrize("statement", ['{"kind":"count"}', '{"kind":"no such kind","where":[{}]}'])
+def test_a_charge_that_is_not_understood_counts_for_every_row(statement: str) -> None:
+    """What it spent must not be missing from the loss."""
+    entries = [entry_of(WOMEN, 3, 3), replace(entry_of(MEN, 4, 4), statement=statement), entry_of(OLD, 2, 9)]
+    found = audit_charges(chained(BINDING, entries), BINDING, DOMAIN)
+    assert "charge 2: " in "\n".join(found.problems)
+    assert (found.loss, found.sequential) == (9, 9)
 
 
 def test_dropped_swapped_and_inserted_charges_are_named() -> None:

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from parcomp.costs import MAX_UNITS
 from parcomp.custodian import Custodian
-from parcomp.errors import CostError, RefusedError
+from parcomp.errors import CostError, RefusedError, WorkloadError
 from tests.custodians import open_custodian
 
 AGES = (4, 65, 130, 300)
@@ -58,7 +58,9 @@ def rows_of(ages):
 
 @cache
 def counted(statement, ages):
-    """The rows that the statement counts."""
+    """The rows that the statement counts; those of a whole batch are given as they are."""
+    if isinstance(statement[0], frozenset):
+        return statement[0]
     return frozenset(row for row in rows_of(ages) if all(ATOMS[condition](*row, ages) for condition in statement[0]))
 
 
@@ -151,7 +153,8 @@ class CustodianMachine(RuleBasedStateMachine):
 
     def identity(self, statement):
         """What makes two statements the same: the counted rows and the groups."""
-        return counted(statement, self.ages), statement[1]
+        # What was measured as a whole pays for no statement by itself.
+        return counted(statement, self.ages), "whole" if isinstance(statement[0], frozenset) else statement[1]
 
     def paid(self, statement, cost, charges):
         """Whether it is free: nothing to count, or bought at least as accurately."""
@@ -245,6 +248,33 @@ class CustodianMachine(RuleBasedStateMachine):
         if made:
             assert self.loss(made) <= self.units(budget)
         self.charged = [*self.charged, *made]
+
+    @rule(
+        batch=st.lists(statements, min_size=1, max_size=3),
+        budget=costs,
+        strategy=st.sampled_from(["correlated", "atoms", "auto"]),
+    )
+    def ask_as_a_whole(self, batch, budget, strategy):
+        """A batch that is measured as a whole is one charge on its hull, and discloses its budget at most."""
+        if self.beyond(self.units(budget) * len(batch)):
+            return
+        asked = [sql_of(one) for one in batch]
+        try:
+            answers = self.custodian.ask_batch(asked, budget=self.amount(budget), strategy=strategy, analyst="ben")
+        except (RefusedError, CostError, WorkloadError):
+            return
+        known = len(self.charged)
+        made = self.custodian.charges()[known:]
+        if answers[0].strategy or any(answer.strategy for answer in answers):
+            assert len(made) <= 1
+            whole = frozenset().union(*(counted(one, self.ages) for one in batch))
+            entries = [((whole, True), charge.units, "ben") for charge in made]
+        else:
+            bought = {a.charge: one for one, a in zip(reversed(batch), reversed(answers), strict=True)}
+            entries = [(bought[charge.number], charge.units, "ben") for charge in made]
+        if entries:
+            assert self.loss(entries) <= self.units(budget)
+        self.charged = [*self.charged, *entries]
 
     @rule()
     def restart(self):

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from parcomp.custodian.figure import Figure
 from parcomp.custodian.presentation import present
+from parcomp.figures import Figure
 from parcomp.model import Binned, Categorical, Dated, Domain, Integer, Item, Selection, Statement, Stepped, Value
 
 __all__ = [

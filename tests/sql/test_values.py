@@ -340,9 +340,50 @@ def test_what_is_computed_in_all_groups_has_a_limit_before_anything_is_charged()
 
 def test_expressions_have_a_limit_of_parts() -> None:
     """Names stand for what they were given to, each time."""
-    many = " + ".join(["1"] * 100)
-    text = f"SELECT COUNT(*) + {many} AS a FROM t ORDER BY {' + '.join(['a'] * 60)}"
+    many = " + ".join(["1"] * 90)
+    text = f"SELECT COUNT(*) + {many} AS a FROM t ORDER BY {', '.join([' + '.join(['a'] * 10)] * 6)}"
     with pytest.raises(SqlError, match="more than 5,000 parts"):
+        parse_selection(DOMAIN, text)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["SELECT {} FROM t", "SELECT COUNT(*) FROM t ORDER BY {}", "SELECT x, COUNT(*) FROM t GROUP BY x HAVING {} > 0"],
+)
+def test_what_is_parsed_is_not_too_deep_for_what_comes_after(shown) -> None:
+    """A selection is written, compared and hashed however little stack is left, as in a notebook or a server."""
+    deep = " + ".join(["SIN(COUNT(*))"] * 98)
+    found = parse_selection(DOMAIN, shown.format(deep))
+    assert len(with_little_stack(lambda: repr(found))) > 1_000
+    assert with_little_stack(lambda: found == parse_selection(DOMAIN, shown.format(deep)))
+    with pytest.raises(SqlError, match="nested too deeply"):
+        parse_selection(DOMAIN, shown.format(deep + " + 1 + 1 + 1 + 1"))
+
+
+def with_little_stack(call, frames=300):
+    """What a function gives that is called from within so many others."""
+    return call() if not frames else with_little_stack(call, frames - 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT POWER(x, 1000), COUNT(*) FROM t GROUP BY 1",
+        "SELECT POWER(x, 1000), COUNT(*) FROM t GROUP BY x",
+        "SELECT CASE WHEN x > 3 THEN POWER(10.0, 400) ELSE 1 END AS b, COUNT(*) FROM t GROUP BY b",
+        "SELECT COUNT(*), 9 * POWER(10.0, 308) AS big FROM t",
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_it_is_paid_for(text) -> None:
+    with pytest.raises(SqlError, match="no answer can show"):
+        parse_selection(DOMAIN, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT COUNT(*) + x FROM t GROUP BY 1", "SELECT LEAST(COUNT(*), x), x FROM t GROUP BY 1, x"]
+)
+def test_a_position_of_an_aggregate_is_nothing_to_group_by(text) -> None:
+    with pytest.raises(SqlError, match="not an aggregate"):
         parse_selection(DOMAIN, text)
 
 

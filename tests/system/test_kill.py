@@ -13,9 +13,10 @@ import pytest
 
 from parcomp import Workload, max_overlap
 from parcomp.custodian import Custodian
-from parcomp.ledger import audit_charges
-from tests.custodians import write_custodian
+from parcomp.ledger import StrategyRecord, audit_charges
+from tests.custodians import audited, write_custodian
 from tests.soak import soaked
+from tests.system.victims import BUDGET, batch_of
 
 LEDGERS = 4
 """A custodian reads its whole ledger when it is opened, so the victims share several short ones out among them."""
@@ -83,11 +84,70 @@ def test_charges_survive_kill_9(store, at_calls, at_times, tmp_path, request):
     assert sum(_check(path) for path in paths) > at_calls / 2
 
 
+@pytest.mark.parametrize(
+    ("store", "at_calls", "at_times"), [("sqlite", 12, 3), ("postgresql", 5, 1), soaked("sqlite", 120, 30)]
+)
+def test_strategies_survive_kill_9(store, at_calls, at_times, tmp_path, request):
+    """A batch that was charged as a whole is answered for its charge, by the matrix that was stored with it."""
+    url = "sqlite:///ledger.db" if store == "sqlite" else request.getfixturevalue("postgres_url")
+    path = write_custodian(
+        tmp_path, rows=[{"trial": 1, "part": 0}], domain=DOMAIN, measure="gdp", ledger=url, version=f"kill {at_calls}"
+    )
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.system.victims", "together", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    try:
+        assert server.stdout.readline() == "ready\n"
+        calls = min(int(_trial(server, 0, "0")) for _ in range(2))
+        assert calls > at_calls
+        draw = random.Random(5)
+        for trial in range(at_calls):
+            at = 1 + (trial * calls + draw.randrange(calls)) // at_calls
+            assert _trial(server, 0, str(at)) == "o"
+        for _ in range(at_times):
+            _trial(server, 0, f"after {draw.randrange(100)}")
+        assert int(_trial(server, 0, "0")) > 0
+    finally:
+        server.stdin.close()
+        server.wait()
+        server.stdout.close()
+    notes = [json.loads(line) for line in path.with_name("released.jsonl").read_text().splitlines()]
+    assert len(notes) > at_calls / 3
+    with Custodian.open(path) as custodian:
+        charges = custodian.charges()
+        for note in notes:
+            batch = batch_of(note["trial"])
+            answers = custodian.ask_batch(batch, budget=BUDGET, strategy=note["strategy"])
+            assert {(one.charge, one.cached) for one in answers} == {(note["charge"], True)}
+            assert [[group.value for group in one.groups] for one in answers] == note["values"]
+        # What was charged and never answered is answered for its charge.
+        for charge in charges:
+            record = StrategyRecord.read(charge.statement)
+            trial = json.loads(charge.where)["trial"]
+            answers = custodian.ask_batch(batch_of(trial), budget=BUDGET, strategy=record.asked)
+            assert {one.charge for one in answers} == {charge.number}
+        assert custodian.charges() == charges
+        settings = custodian.settings
+    assert audited(settings).ok
+
+
 def _check(path):
     """Every released answer has its charge, and the books are right; how many answers were released."""
     notes = [json.loads(line) for line in path.with_name("released.jsonl").read_text().splitlines()]
     with Custodian.open(path) as custodian:
         charges = {charge.number: charge for charge in custodian.charges()}
+        derived = [note for note in notes if note["charge"] is None]
+        assert derived
+        for note in derived:
+            # It stands on nothing that is not stored.
+            assert [custodian.ask(note["sql"], derive=True).value] == note["values"]
+        notes = [note for note in notes if note["charge"] is not None]
+        assert len(custodian.charges()) == len(charges)
         for note in notes:
             assert custodian.settings.domain.query(json.loads(charges[note["charge"]].where)).covers(_row(note["sql"]))
             stored = custodian.ask(note["sql"], epsilon="0.1")

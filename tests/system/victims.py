@@ -1,9 +1,10 @@
 """Processes that are killed while they answer, many of them, each forked from one that has loaded everything.
 
-Started by ``test_kill.py`` with settings files.  Each line on standard input is a trial: the number of the settings,
-and the number of the call at which the next victim kills itself, or ``after`` and a number of milliseconds after which
-it is killed.  A victim asks statement after statement and writes what was released to a file beside its settings, as an
-analyst would note it; the answer to a trial is how many calls the victim had made, or ``-`` if that is not known.
+Started by ``test_kill.py`` with settings files, after the word ``together`` where batches are to be measured as a
+whole.  Each line on standard input is a trial: the number of the settings, and the number of the call at which the next
+victim kills itself, or ``after`` and a number of milliseconds after which it is killed.  A victim asks statement after
+statement and writes what was released to a file beside its settings, as an analyst would note it; the answer to a trial
+is how many calls the victim had made, or ``-`` if that is not known.
 """
 
 from __future__ import annotations
@@ -14,23 +15,27 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 
 from parcomp.custodian import Custodian, Settings
-from parcomp.errors import RefusedError
+from parcomp.custodian.request import read_request
+from parcomp.custodian.strategy import plan_strategy
+from parcomp.errors import RefusedError, UnderivableError
 from parcomp.noise import Mechanism, add_noise
 from parcomp.overlap import LiveOverlap
 from parcomp.sql import parse_statement
 
 ASKS = 2
+STRATEGIES, BUDGET = ("correlated", "atoms"), "0.5"
 WATCHED = ("/custodian/", "/ledger/", "/noise/", "/data/")
 
 
-def main(settings: Sequence[str]) -> None:
+def main(settings: Sequence[str], together: bool) -> None:
     """Serve trials until standard input ends."""
-    _warm_up(Settings.load(settings[0]))
+    _warm_up(Settings.load(settings[0]), together)
     print("ready", flush=True)
     for trial, line in enumerate(sys.stdin):
         chosen, *words = line.split()
@@ -39,7 +44,7 @@ def main(settings: Sequence[str]) -> None:
         victim = os.fork()
         if not victim:
             os.close(reading)
-            _live(settings[int(chosen)], trial, at, writing)
+            _live(settings[int(chosen)], trial, at, writing, together)
             os._exit(0)
         os.close(writing)
         if at is None:
@@ -52,7 +57,7 @@ def main(settings: Sequence[str]) -> None:
         print(counted[-1] if counted else "-", flush=True)
 
 
-def _warm_up(settings: Settings) -> None:
+def _warm_up(settings: Settings, together: bool) -> None:
     """Load what every victim needs, without a connection or a thread that a fork would tear apart."""
     import_module("parcomp.data.codes.duckdb_codes")
     if settings.ledger.startswith("postgresql"):
@@ -63,9 +68,23 @@ def _warm_up(settings: Settings) -> None:
         statement = parse_statement(settings.domain, f"SELECT COUNT(*) FROM people WHERE part = {number} GROUP BY part")
         live.add(statement.query, 1)
     live.add(settings.domain.query(), 1)
+    if together:
+        for strategy in STRATEGIES:
+            asked = read_request(settings, "", batch_of(0), budget=BUDGET, strategy=strategy)
+            made = plan_strategy(settings, asked.together.statements, strategy, asked.together.row_budget)
+            made.noise.half_widths_up(0.95)
+        add_noise(Mechanism("discrete-gaussian", 1.0), [0])
 
 
-def _live(settings: str, trial: int, at: int | None, pipe: int) -> None:
+def batch_of(trial: int) -> list[str]:
+    """The statements of a batch, all on rows of its own."""
+    return [
+        f"SELECT COUNT(*) FROM people WHERE trial = {trial} AND part = 0",
+        f"SELECT COUNT(*) FROM people WHERE trial = {trial} GROUP BY part",
+    ]
+
+
+def _live(settings: str, trial: int, at: int | None, pipe: int, together: bool) -> None:
     """Open the custodian, say so, and ask; kill oneself at the given call into the code that orders the steps."""
     released = Path(settings).with_name("released.jsonl")
     with Custodian.open(settings) as custodian:
@@ -73,7 +92,13 @@ def _live(settings: str, trial: int, at: int | None, pipe: int) -> None:
         if at is not None:
             watch = _Watch(at)
             sys.setprofile(watch)
-        for number in range(ASKS):
+        for strategy in STRATEGIES if together else ():
+            answers = custodian.ask_batch(batch_of(trial), budget=BUDGET, strategy=strategy, key=f"{trial}-{strategy}")
+            values = [[group.value for group in answer.groups] for answer in answers]
+            note = {"charge": answers[0].charge, "values": values, "trial": trial, "strategy": strategy}
+            with released.open("a") as file:
+                file.write(json.dumps(note) + "\n")
+        for number in range(0 if together else ASKS):
             for sql in (
                 f"SELECT COUNT(*) FROM people WHERE trial = {trial} AND part = {number}",
                 f"SELECT COUNT(*) FROM people WHERE trial = {trial} GROUP BY part",
@@ -85,9 +110,20 @@ def _live(settings: str, trial: int, at: int | None, pipe: int) -> None:
                 note = {"charge": answer.charge, "values": [group.value for group in answer.groups], "sql": sql}
                 with released.open("a") as file:
                     file.write(json.dumps(note) + "\n")
+        if not together:
+            _derive(custodian, f"SELECT COUNT(*) FROM people WHERE trial = {trial} AND part IN (0, 1)", released)
         sys.setprofile(None)
         if at is not None:
             os.write(pipe, f"{watch.calls}\n".encode())
+
+
+def _derive(custodian: Custodian, sql: str, released: Path) -> None:
+    """Note what follows from what was released, if it does."""
+    with suppress(UnderivableError):
+        answer = custodian.ask(sql, derive=True)
+        note = {"charge": None, "values": [answer.value], "sql": sql}
+        with released.open("a") as file:
+            file.write(json.dumps(note) + "\n")
 
 
 class _Watch:
@@ -112,4 +148,5 @@ class _Watch:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    chosen = sys.argv[1] == "together"
+    main(sys.argv[1 + chosen :], chosen)

@@ -1,18 +1,18 @@
 """The custodian: SQL in, sound noise out, and a ledger of what was spent."""
 
 from parcomp.custodian.access import Access, NewKey
-from parcomp.custodian.answer import Answer, AnswerColumn, BatchQuote, Group, Quote
+from parcomp.custodian.answer import Answer, BatchQuote, Group, Quote
 from parcomp.custodian.balance import Balance, Share
 from parcomp.custodian.batch import Batch
 from parcomp.custodian.budget_map import BudgetMap, budget_map
 from parcomp.custodian.charge_graph import ChargeGraph, charge_graph
 from parcomp.custodian.custodian import Custodian
-from parcomp.custodian.figure import Figure
+from parcomp.custodian.effort import waited_for
 from parcomp.custodian.load import append_load, codes_problem, load_table
 from parcomp.custodian.presentation import longest_notes
 from parcomp.custodian.settings import Settings
-from parcomp.custodian.shown import interval_text
-from parcomp.custodian.together import Ask, ask_together
+from parcomp.custodian.together import Ask, ask_together, read_ask
+from parcomp.figures import AnswerColumn, Figure, interval_text
 
 __all__ = [
     "Access",
@@ -39,4 +39,6 @@ __all__ = [
     "interval_text",
     "load_table",
     "longest_notes",
+    "read_ask",
+    "waited_for",
 ]

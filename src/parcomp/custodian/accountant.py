@@ -106,11 +106,11 @@ class Account:
         """What the expenses would cost against one row without regard to overlap."""
         return self._replaced[-1] if self._replacing else self._live.total
 
-    def judge(self, expense: Expense) -> Verdict:
-        """What booking the expense would mean; changes nothing."""
+    def judge(self, expense: Expense, work: int | None = None) -> Verdict:
+        """What booking the expense would mean, as proven within ``work``; changes nothing."""
         if expense.query.is_contradiction:
             return self._verdict(True, 0, self.limit, self.upper)
-        quote = self._live.quote(expense.query, expense.units)
+        quote = self._live.quote(expense.query, expense.units, work)
         upper = self.upper + quote.adds
         if not self._replacing:
             remaining = max(self.limit - quote.spent, 0)

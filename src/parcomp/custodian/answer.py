@@ -11,24 +11,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parcomp.custodian.figure import Figure
-from parcomp.custodian.shown import (
-    REHEARSED,
-    cell_text,
-    figure_columns,
-    free_name,
-    interval_text,
-    plain_fields,
-    stacked_fields,
-)
-from parcomp.errors import ArgumentError, shown
+from parcomp.custodian.shown import added_in_words, fields_in_words, stacked_fields, stacked_in_words
+from parcomp.errors import ArgumentError
+from parcomp.figures import AnswerColumn, Figure, Figured, columns_of
 from parcomp.model import Value
-from parcomp.tabular import Columns, Tabular, error_text, label_text, number_text, text_table
+from parcomp.tabular import Columns, Tabular, text_table
 
 __all__ = ["Answer", "AnswerColumn", "BatchQuote", "Group", "Quote"]
 
-_TEXT_ROWS = 40
-"""How many rows a table of text lists before the rest is only counted."""
+_QUOTED = (
+    "cost",
+    "adds",
+    "remaining",
+    "fits",
+    "expected_error",
+    "limit",
+    "best_error",
+    "cached",
+    "reason",
+    "measure",
+    "rows_per_person",
+)
+"""What every quote tells, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,22 @@ class Quote(Tabular):
 
     ``adds`` is by how much the dataset's proven loss would grow, often 0.  ``remaining`` is the most that a query on
     these rows may cost, and ``fits`` whether this one may be asked.  ``expected_error`` is the mean absolute error of
-    the answer's first number, ``errors`` has those of all items by the names of their columns, and ``best_error`` is
+    the answer's first number, ``errors`` has those of all columns of numbers by their names, and ``best_error`` is
     that of the most accurate answer still affordable; they are None where they depend on how many rows there are
-    (averages), or nothing is affordable; ``error_by_rows`` then has it for some numbers of rows, and
-    ``errors_by_rows`` that of each item for which it is so.
+    (averages), where a number is worked out from others, or nothing is affordable; ``error_by_rows`` then has it for
+    some numbers of rows, and ``errors_by_rows`` that of each column for which it is so.
     ``reason`` says why it does not fit, "" if it does.
 
     ``limit`` is what leaves least on these rows, ``"budget"`` or ``"quota of NAME"``, and "" where asking is free;
     ``left`` is what each limit leaves there.  With a budget of (ε, δ), ``delta`` is its δ, and ``epsilon`` what
-    ``cost`` and ``remaining`` are as an ε at that δ.
+    ``cost`` and ``remaining`` are as an ε at that δ.  Amounts are of ``measure``, and for one row of the
+    ``rows_per_person`` that someone may have; ``adds`` and ``epsilon`` are for all rows of a person.
+
+    ``derivable`` says whether the answer follows from what was released to whoever asks, and can be had for nothing
+    (``ask`` with ``derive``); its error is then ``derived_error``.  It is None where it was not looked at: in a batch.
+
+    ``strategy`` says what is measured for all statements of a batch together; "" where each has noise of its own.  Such
+    a batch is paid for as a whole, which the first quote tells.
     """
 
     cost: int | float
@@ -63,25 +74,49 @@ class Quote(Tabular):
     error_by_rows: Mapping[int, float] = field(default_factory=dict)
     errors: Mapping[str, float | None] = field(default_factory=dict)
     errors_by_rows: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    measure: str = ""
+    rows_per_person: int = 1
+    strategy: str = ""
+    derivable: bool | None = None
+    derived_error: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The quote as the command line's ``--json`` prints it."""
-        names = ("cost", "adds", "remaining", "fits", "expected_error", "limit")
-        quoted = {name: getattr(self, name) for name in names} | {"left": dict(self.left)}
+        quoted = {name: getattr(self, name) for name in _QUOTED} | {"left": dict(self.left)}
         if self.error_by_rows:
             quoted["error_by_rows"] = dict(self.error_by_rows)
-        if len(self.errors) > 1:
-            quoted["expected_errors"] = dict(self.errors)
-            if self.errors_by_rows:
-                quoted["errors_by_rows"] = {name: dict(told) for name, told in self.errors_by_rows.items()}
+        quoted["expected_errors"] = dict(self.errors)
+        if len(self.errors) > 1 and self.errors_by_rows:
+            quoted["errors_by_rows"] = {name: dict(told) for name, told in self.errors_by_rows.items()}
+        if self.derivable is not None:
+            quoted |= {"derivable": self.derivable, "derived_error": self.derived_error}
         if self.delta is not None:
             quoted |= {"delta": self.delta, "epsilon": dict(self.epsilon)}
+        if self.strategy:
+            quoted["strategy"] = self.strategy
         return quoted
 
-    def __str__(self) -> str:
-        return text_table(
-            ("", ""), [(name, cell_text(value)) for name, value in plain_fields(self).items()], (False, False)
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Quote:
+        """The quote that :meth:`as_json` has told."""
+        errors, by_rows = document["expected_errors"], _by_rows(document.get("error_by_rows", {}))
+        # What is told of a single item is told once.
+        told = document.get("errors_by_rows") or ({next(iter(errors)): by_rows} if by_rows else {})
+        return cls(
+            **{name: document[name] for name in _QUOTED},
+            left=document["left"],
+            delta=document.get("delta"),
+            epsilon=document.get("epsilon", {}),
+            error_by_rows=by_rows,
+            errors=errors,
+            errors_by_rows={name: _by_rows(one) for name, one in told.items()},
+            strategy=document.get("strategy", ""),
+            derivable=document.get("derivable"),
+            derived_error=document.get("derived_error"),
         )
+
+    def __str__(self) -> str:
+        return text_table(("", ""), list(fields_in_words(self).items()), (False, False))
 
     def _columns(self) -> Columns:
         return _stacked([self])
@@ -105,17 +140,24 @@ class BatchQuote(Tabular):
     quotes: tuple[Quote, ...]
     adds: int | float
     fits: bool
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The quotes as the service tells them."""
+        told = {"quotes": [quote.as_json() for quote in self.quotes], "adds": self.adds, "fits": self.fits}
+        return {**told, "notes": list(self.notes)} if self.notes else told
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> BatchQuote:
+        """The quotes that :meth:`as_json` has told."""
+        notes = tuple(document.get("notes", ()))
+        return cls(tuple(map(Quote.read, document["quotes"])), document["adds"], document["fits"], notes)
 
     def __str__(self) -> str:
-        columns = self._columns().values
-        names = [
-            name
-            for name, values in columns.items()
-            if name != "reason" and any(one not in (None, "") for one in values)
-        ]
-        rows = [[cell_text(columns[name][place]) for name in names] for place in range(len(self.quotes))]
+        names, rows = stacked_in_words(self.quotes)
         verdict = "fits" if self.fits else "does not fit: nothing would be charged"
-        return f"{text_table(names, rows, [True] * len(names))}\ntogether: adds {number_text(self.adds)}; {verdict}"
+        together = f"together: adds {added_in_words(self)}; {verdict}"
+        return "\n".join([text_table(names, rows, [True] * len(names)), together, *self.notes])
 
     def _columns(self) -> Columns:
         quoted = _stacked(self.quotes)
@@ -149,36 +191,21 @@ class Group:
     interval: tuple[int | float | None, int | float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerColumn:
-    """An item of the SELECT list over the rows of the answer: labels of groups, or figures.
-
-    ``values`` are the labels, or the values of ``figures``.
-    """
-
-    name: str
-    values: tuple[Value, ...]
-    figures: tuple[Figure, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.figures is not None and self.values != tuple(figure.value for figure in self.figures):
-            raise ArgumentError(f"the values of column {shown(self.name)} are not those of its figures")
-
-    @classmethod
-    def of(cls, name: str, figures: Sequence[Figure]) -> AnswerColumn:
-        """A column of figures."""
-        return cls(name, tuple(figure.value for figure in figures), tuple(figures))
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(Tabular):
+class Answer(Figured):
     """A released answer.
 
     ``charge`` is the number of the charge that paid for it, None if there was nothing to pay; ``cost`` is what asking
     cost this time, 0 for an answer that was ``cached``.  ``columns`` are the items of the SELECT list.  Without GROUP
     BY there is one row, and :attr:`value` is its first figure.  ``expected_error`` is the mean absolute error of the
     first column of figures, None where there is none to tell; an interval holds the true number in 95 of 100 answers.
-    ``rehearsed`` says that it is from random rows of the domain, not from the data.
+    ``rehearsed`` says that it is from random rows of the domain, not from the data, and ``derived`` that it was worked
+    out, for nothing, from answers that were released before, which ``notes`` name.  The cost is of ``measure``, and
+    for one row of the ``rows_per_person`` that someone may have.
+
+    ``strategy`` says what was measured for all statements of a batch together; "" where each has noise of its own.
+    Such a batch is paid for as a whole: the first answer has its cost.  The columns of an answer that was asked for
+    with ``estimate`` have estimates beside their figures.
     """
 
     charge: int | None
@@ -188,39 +215,16 @@ class Answer(Tabular):
     cached: bool
     rehearsed: bool = False
     notes: tuple[str, ...] = ()
+    measure: str = ""
+    rows_per_person: int = 1
+    strategy: str = ""
+    derived: bool = False
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise ArgumentError("an answer has a column at least")
         if len({len(column.values) for column in self.columns}) != 1:
             raise ArgumentError("the columns of an answer have a value for each row, all of them")
-
-    def __len__(self) -> int:
-        return len(self.columns[0].values)
-
-    def __bool__(self) -> bool:
-        # It is an answer, however many rows it has.
-        return True
-
-    @property
-    def labels(self) -> tuple[AnswerColumn, ...]:
-        """The columns that tell the groups apart."""
-        return tuple(column for column in self.columns if column.figures is None)
-
-    @property
-    def measured(self) -> tuple[AnswerColumn, ...]:
-        """The columns of figures."""
-        return tuple(column for column in self.columns if column.figures is not None)
-
-    @property
-    def grouped(self) -> bool:
-        """Whether it was asked for with GROUP BY."""
-        return len(self) != 1 or bool(self.labels)
-
-    @property
-    def caution(self) -> str:
-        """What everyone who sees the answer must know: that it was rehearsed; "" if there is nothing."""
-        return REHEARSED if self.rehearsed else ""
 
     @property
     def value(self) -> int | float | None:
@@ -233,13 +237,25 @@ class Answer(Tabular):
         return self._whole("an interval in each group").interval
 
     @property
+    def estimate(self) -> int | float | None:
+        """What the answers of the batch say together of the number; None where no estimate was made."""
+        told = self._estimated()
+        return None if told is None else told.value
+
+    @property
+    def estimate_interval(self) -> tuple[int | float | None, int | float | None]:
+        """Where the true number is about 95 times in 100, which is measured and not guaranteed."""
+        told = self._estimated()
+        return (None, None) if told is None else (told.low, told.high)
+
+    @property
     def groups(self) -> tuple[Group, ...]:
         """The groups with their first figure; with none where only groups were asked for."""
         if not self.measured:
             return tuple(Group(row, None, (None, None)) for row in self._label_rows())
         return tuple(
             Group(row, figure.value, (figure.low, figure.high))
-            for row, figure in zip(self._label_rows(), _figures(self.measured[0]), strict=True)
+            for row, figure in zip(self._label_rows(), self.measured[0].known, strict=True)
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -249,95 +265,70 @@ class Answer(Tabular):
             numbers: dict[str, Any] = {"groups": groups}
         else:
             numbers = {"value": self.value, "interval": list(self.interval)}
+            if self._estimated() is not None:
+                numbers |= {"estimate": self.estimate, "estimate_interval": list(self.estimate_interval)}
         paid = {name: getattr(self, name) for name in ("cost", "expected_error", "cached")}
-        more: dict[str, Any] = {"names": [column.name for column in self.columns]}
+        more: dict[str, Any] = {
+            "names": [column.name for column in self.columns],
+            "errors": [
+                None if column.figures is None else [figure.error for figure in column.figures]
+                for column in self.columns
+            ],
+            # What makes an interval approximate is what was asked for, so all of a column are or none is.
+            "approximate": [any(figure.approximate for figure in column.figures or ()) for column in self.columns],
+            "measure": self.measure,
+            "rows_per_person": self.rows_per_person,
+        }
         if len(self.measured) > 1:
             more["columns"] = [list(column.values) for column in self.columns]
             more["intervals"] = [
                 None if column.figures is None else [[figure.low, figure.high] for figure in column.figures]
                 for column in self.columns
             ]
+        if any(column.estimates is not None for column in self.measured):
+            more["estimates"] = [
+                None if column.estimates is None else [[one.value, one.low, one.high] for one in column.estimates]
+                for column in self.columns
+            ]
+        if self.strategy:
+            more["strategy"] = self.strategy
         if self.notes:
             more["notes"] = list(self.notes)
         if self.rehearsed:
             more["rehearsed"] = True
+        if self.derived:
+            more["derived"] = True
         return {"charge": self.charge, **numbers, **paid, **more}
 
-    def __repr__(self) -> str:
-        figures = ", ".join(column.name for column in self.measured)
-        if self.grouped:
-            by = ", ".join(column.name for column in self.labels)
-            what = f"{f'{figures} in ' if figures else ''}{len(self):,} groups{f' by {by}' if by else ''}"
-        else:
-            first = _figures(self.measured[0])[0]
-            what = f"{figures}: {number_text(first.value)}, 95 % interval {interval_text(first)}"
-        return f"<Answer, {what}{' (rehearsed)' if self.rehearsed else ''}>"
-
-    def __str__(self) -> str:
-        lines = [self.caution] if self.caution else []
-        lines.append(self._text())
-        if len(self) > _TEXT_ROWS:
-            lines.append(f"… {len(self) - _TEXT_ROWS:,} more rows")
-        if self.expected_error is not None:
-            lines.append(f"expected error {error_text(self.expected_error)}")
-        return "\n".join([*lines, *self.notes])
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Answer:
+        """The answer that :meth:`as_json` has told, but for which of its intervals are cautious."""
+        paid = ("charge", "cost", "expected_error", "cached", "measure", "rows_per_person")
+        return cls(
+            columns=columns_of(document),
+            rehearsed=document.get("rehearsed", False),
+            notes=tuple(document.get("notes", ())),
+            strategy=document.get("strategy", ""),
+            derived=document.get("derived", False),
+            **{name: document[name] for name in paid},
+        )
 
     def _repr_html_(self) -> str:
         from parcomp.custodian.html import answer_html  # noqa: PLC0415  only a notebook asks for it
 
         return answer_html(self)
 
-    def plot(self, path: str | Path | None = None, *, column: str | None = None, axes: Any = None) -> Any:
-        """Draw a column of figures, the first if none is named; returns matplotlib's axes.
-
-        Groups are bars with their intervals; groups by two keys are a heat map; a single number is a point with its
-        interval.  With a path the picture is written to a PNG file, without one it is drawn where pyplot draws.
-        """
-        from parcomp.custodian.plots import plot_answer  # noqa: PLC0415  matplotlib is an extra
-
-        return plot_answer(self, path, column, axes)
-
-    def _columns(self) -> Columns:
-        taken: dict[str, Sequence[Any]] = {}
-        numbers = set()
-        for column in self.labels:
-            taken[free_name(column.name, taken)] = column.values
-        for column in self.measured:
-            names: tuple[str, ...] = ("value", "low", "high", "expected_error")
-            if len(self.measured) > 1 or any(name in taken for name in names):
-                names = tuple(f"{column.name}{ending}" for ending in ("", "_low", "_high", "_error"))
-            for name, values in zip(names, figure_columns(_figures(column)), strict=True):
-                free = free_name(name, taken)
-                taken[free] = values
-                numbers.add(free)
-        if self.rehearsed:
-            taken[free_name("rehearsed", taken)] = (True,) * len(self)
-        return Columns(taken, frozenset(numbers), self.about)
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What holds for all rows: how it was paid for, and whether it was rehearsed."""
-        about: dict[str, Any] = {name: getattr(self, name) for name in ("charge", "cost", "expected_error", "cached")}
-        return {**about, "rehearsed": self.rehearsed, "notes": list(self.notes)}
-
-    def _text(self) -> str:
-        headings, columns, right = [], [], []
-        for column in self.columns:
-            headings.append(column.name)
-            right.append(column.figures is not None)
-            if column.figures is None:
-                columns.append([label_text(value) for value in column.values[:_TEXT_ROWS]])
-            else:
-                columns.append([number_text(figure.value) for figure in column.figures[:_TEXT_ROWS]])
-                headings.append("95 % interval")
-                right.append(True)
-                columns.append([interval_text(figure) for figure in column.figures[:_TEXT_ROWS]])
-        return text_table(headings, list(zip(*columns, strict=True)), right)
-
     def _label_rows(self) -> Iterator[dict[str, Value]]:
         labels = self.labels
         for place in range(len(self)):
             yield {column.name: column.values[place] for column in labels}
+
+    def _estimated(self) -> Figure | None:
+        """The first estimate of an answer without GROUP BY."""
+        if self.grouped:
+            raise AttributeError("an answer with GROUP BY has an estimate in each group")
+        column = self.measured[0] if self.measured else None
+        return None if column is None or column.estimates is None else column.estimates[0]
 
     def _whole(self, instead: str) -> Group:
         if self.grouped:
@@ -345,12 +336,14 @@ class Answer(Tabular):
         return self.groups[0]
 
 
-def _figures(column: AnswerColumn) -> tuple[Figure, ...]:
-    assert column.figures is not None
-    return column.figures
-
-
 def _stacked(quotes: Sequence[Quote]) -> Columns:
     """What quotes say, as columns."""
     columns = stacked_fields(quotes)
-    return Columns(columns, frozenset(columns) - {"fits", "cached", "reason", "limit"})
+    return Columns(
+        columns, frozenset(columns) - {"fits", "cached", "reason", "limit", "measure", "strategy", "derivable"}
+    )
+
+
+def _by_rows(told: Mapping[Any, float]) -> dict[int, float]:
+    """Errors for some numbers of rows; names in JSON are strings."""
+    return {int(rows): error for rows, error in told.items()}

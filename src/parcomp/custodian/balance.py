@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parcomp.costs import short_down, short_up
 from parcomp.custodian.books import Books
 from parcomp.custodian.settings import Settings
-from parcomp.privacy import MeasureName
+from parcomp.errors import one_line
+from parcomp.privacy import MeasureName, find_measure, guarantee_in_words
+from parcomp.tabular import counted, text_table
 
 __all__ = ["Balance", "Share", "balance_of"]
+
+_ABOUT = ("dataset", "version", "guarantee", "rows_per_person")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Share:
 
     ``quota`` is None where only the budget bounds the analyst, and so is then ``remaining``.  ``spent`` is proven: the
     loss of the analyst's own charges is never above it.  ``remaining`` is what the quota leaves where most is spent.
-    ``epsilon`` has the same amounts as an ε, if the budget is one of (ε, δ).
+    ``epsilon`` has the same amounts as an ε, at the δ of the budget if that is one of (ε, δ).
     """
 
     quota: int | float | None
@@ -34,8 +39,18 @@ class Share:
         epsilon = {"epsilon": _finite(self.epsilon)} if self.epsilon else {}
         return {"quota": self.quota, "spent": self.spent, **epsilon}
 
+    def document(self) -> dict[str, Any]:
+        """The share as the service tells it."""
+        return {**self.as_json(), "remaining": self.remaining, "charges": self.charges}
 
-@dataclass(frozen=True, slots=True)
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Share:
+        """The share that :meth:`document` has told."""
+        amounts = {name: document[name] for name in ("quota", "spent", "remaining")}
+        return cls(**amounts, charges=document["charges"], epsilon=_infinite(document.get("epsilon", {}), amounts))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Balance:
     """What was spent so far, in the measure's parameter.
 
@@ -44,7 +59,8 @@ class Balance:
     are those that the settings declare and those that have charges.
 
     With a budget of (ε, δ), ``delta`` is its δ, and ``epsilon`` has the amounts as an ε at that δ: what was spent
-    rounded up, what is left rounded down.
+    rounded up, what is left rounded down.  ``guarantee`` says in words what was spent, and against what; all amounts
+    are for all ``rows_per_person`` rows of a person, and ``bounded`` says that no more were taken of anyone.
     """
 
     measure: MeasureName
@@ -56,6 +72,11 @@ class Balance:
     analysts: Mapping[str, Share] = field(default_factory=dict)
     delta: float | None = None
     epsilon: Mapping[str, float | None] = field(default_factory=dict)
+    dataset: str = ""
+    version: str = ""
+    guarantee: str = ""
+    rows_per_person: int = 1
+    bounded: bool = False
 
     @property
     def spent(self) -> int | float:
@@ -75,23 +96,75 @@ class Balance:
             **approximate,
         }
 
+    def document(self) -> dict[str, Any]:
+        """The balance as the service tells it: with what is left, and what all of it is about."""
+        more = {name: getattr(self, name) for name in ("remaining", *_ABOUT, "bounded")}
+        return {**self.as_json(), "analysts": {name: one.document() for name, one in self.analysts.items()}, **more}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Balance:
+        """The balance that :meth:`document` has told."""
+        amounts = {name: document[name] for name in ("budget", "spent", "sequential", "remaining")}
+        return cls(
+            document["measure"],
+            loss=amounts.pop("spent"),
+            **amounts,
+            charges=document["charges"],
+            analysts={name: Share.read(one) for name, one in document["analysts"].items()},
+            delta=document.get("delta"),
+            epsilon=_infinite(document.get("epsilon", {}), document),
+            **{name: document[name] for name in _ABOUT},
+            bounded=document.get("bounded", False),
+        )
+
+    def __repr__(self) -> str:
+        symbol = find_measure(self.measure).symbol
+        spent = f"{symbol} = {short_up(self.spent)} of {symbol} = {short_down(self.budget)} spent"
+        return f"<Balance of {one_line(self.dataset)} {one_line(self.version)}: {spent}>"
+
+    def __str__(self) -> str:
+        symbol, at = find_measure(self.measure).symbol, "" if self.delta is None else f" at δ = {short_up(self.delta)}"
+        rows = []
+        for name, short in (
+            ("budget", short_down),
+            ("spent", short_up),
+            ("remaining", short_down),
+            ("sequential", short_up),
+        ):
+            epsilon = self.epsilon.get(name)
+            also = "" if epsilon is None else f" (ε = {short(epsilon)}{at})"
+            rows.append((name, f"{symbol} = {short(getattr(self, name))}{also}"))
+        for name, share in self.analysts.items():
+            quota = "" if share.quota is None else f" of a quota of {symbol} = {short_down(share.quota)}"
+            rows.append((f"spent by {one_line(name)}", f"{symbol} = {short_up(share.spent)}{quota}"))
+        lines = [text_table(("", ""), rows, (False, False)), self.title]
+        if self.rows_per_person > 1:
+            lines.append(f"these amounts are for a person, who may have {self.rows_per_person:,} rows")
+        return "\n".join(lines)
+
+    @property
+    def title(self) -> str:
+        """The dataset, how many charges there are, and the guarantee."""
+        return f"{one_line(self.dataset)} {one_line(self.version)}, {counted(self.charges, 'charge')}: {self.guarantee}"
+
 
 def balance_of(settings: Settings, books: Books, analyst: str | None = None) -> Balance:
     """The balance by the books, with the shares of all analysts or of one of them."""
-    counted = books.counted()
+    charged = books.counted()
     if analyst is None:
-        shown = [*dict.fromkeys([*settings.quotas, *sorted(name for name in counted if name)])]
+        shown = [*dict.fromkeys([*settings.quotas, *sorted(name for name in charged if name)])]
     else:
         settings.check_analyst(analyst)
         shown = [analyst] if analyst else []
     measure, rows = settings.measure, settings.rows_per_person
+    implied = ""
     budget, loss, sequential = (
         settings.budget_units,
         measure.group(books.dataset.loss, rows),
         measure.group(books.dataset.sequential, rows),
     )
     shares = {
-        name: _share(settings, name, measure.group(units, rows), counted[name])
+        name: _share(settings, name, measure.group(units, rows), charged[name])
         for name, units in books.spent_by(shown).items()
     }
     epsilon: dict[str, float | None] = {}
@@ -103,6 +176,7 @@ def balance_of(settings: Settings, books: Books, analyst: str | None = None) -> 
             "sequential": stated.epsilon_up(sequential),
             "remaining": stated.epsilon_down(budget - loss),
         }
+        implied = f"ε = {short_up(stated.epsilon_up(loss))} at δ = {short_up(stated.delta)}"
     return Balance(
         measure=measure.name,
         budget=measure.parameter_down(budget),
@@ -113,6 +187,18 @@ def balance_of(settings: Settings, books: Books, analyst: str | None = None) -> 
         analysts=shares,
         delta=None if settings.approximate is None else settings.approximate.delta,
         epsilon=epsilon,
+        dataset=settings.name,
+        version=settings.version,
+        guarantee=guarantee_in_words(
+            measure.name,
+            measure.parameter_up(loss),
+            settings.neighbours,
+            rows,
+            bounded=bool(settings.person),
+            implied=implied,
+        ),
+        rows_per_person=rows,
+        bounded=bool(settings.person),
     )
 
 
@@ -139,3 +225,8 @@ def _share(settings: Settings, analyst: str, spent: int, charges: int) -> Share:
 def _finite(amounts: Mapping[str, float | None]) -> dict[str, float | None]:
     """Amounts as JSON has them, which knows no infinity."""
     return {name: None if amount is None or math.isinf(amount) else amount for name, amount in amounts.items()}
+
+
+def _infinite(epsilon: Mapping[str, float | None], amounts: Mapping[str, Any]) -> dict[str, float | None]:
+    """What JSON has of amounts as an ε: it is infinite where there is an amount and no ε."""
+    return {name: math.inf if one is None and amounts[name] is not None else one for name, one in epsilon.items()}

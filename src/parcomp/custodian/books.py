@@ -26,11 +26,13 @@ from parcomp.ledger import (
     ChargedQueries,
     Entry,
     Load,
+    StrategyRecord,
     chain,
     chain_problems,
     read_domain_text,
+    touched,
 )
-from parcomp.model import Domain, groups_touched, lift
+from parcomp.model import Domain, lift
 from parcomp.privacy import Neighbours
 
 __all__ = ["SHARES_WORK", "Books"]
@@ -81,6 +83,11 @@ class Books:
         """The domain that charges are made under."""
         return self._domains[-1][1]
 
+    @property
+    def loaded(self) -> int:
+        """The number of the last load, 0 if there is none."""
+        return self._domains[-1][0]
+
     def enter(self, charges: Sequence[Charge]) -> None:
         """Enter charges that follow the last one; a chain that does not hold is not taken over."""
         problems = chain_problems(charges, self._head, after=self.number)
@@ -102,7 +109,7 @@ class Books:
             self._expenses.pop()
             del self._by_digest[charge.digest]
             if not across:
-                self._by_statement[charge.statement].pop()
+                self._by_statement[_asked(charge)].pop()
                 self.dataset.undo(1)
                 if charge.analyst in self._own:
                     self._own[charge.analyst].undo(1)
@@ -110,12 +117,12 @@ class Books:
             self._domains = [(at, domain) for at, domain in self._domains if at <= number]
             self._open_accounts()
 
-    def decide(self, analyst: str, expense: Expense) -> Verdict:
-        """Whether the analyst may make the expense, and what it would mean for the dataset."""
-        verdict, own = self.dataset.judge(expense), self._own.get(analyst)
+    def decide(self, analyst: str, expense: Expense, work: int | None = None) -> Verdict:
+        """Whether the analyst may make the expense, and what it would mean for the dataset, as proven within work."""
+        verdict, own = self.dataset.judge(expense, work), self._own.get(analyst)
         if own is None:
             return verdict
-        mine = own.judge(expense)
+        mine = own.judge(expense, work)
         return replace(verdict, fits=verdict.fits and mine.fits, left={**verdict.left, **mine.left})
 
     def counted(self) -> Counter[str]:
@@ -147,6 +154,12 @@ class Books:
         """The dearest charge for an equal statement since the last load, if it was bought at least as accurately."""
         best = max(self._by_statement.get(statement, ()), key=lambda charge: charge.units, default=None)
         return best if best is not None and best.units >= units else None
+
+    def bought_strategy(self, key: str, budget: int) -> Charge | None:
+        """The charge with the largest budget since the last load for the same batch, if it is no less than this one."""
+        made = [(record.budget, charge) for charge in self._by_statement.get(key, ()) if (record := _record(charge))]
+        best = max(made, key=lambda one: one[0], default=None)
+        return best[1] if best is not None and best[0] >= budget else None
 
     def charge(self, digest: str) -> Charge:
         """The charge with this digest, which must be no older than the last load."""
@@ -251,7 +264,7 @@ class Books:
         loaded = self._domains[-1][0]
         for charge, expense in spent:
             if charge.number > loaded:
-                self._by_statement.setdefault(charge.statement, []).append(charge)
+                self._by_statement.setdefault(_asked(charge), []).append(charge)
             own = self._own.get(charge.analyst)
             if own is not None:
                 # What one analyst spends is no more than what all do. Only against replacing a row does this bound
@@ -267,4 +280,14 @@ def _lifted(expense: Expense, domain: Domain) -> Expense:
 
 def _expense(queries: ChargedQueries, charge: Charge) -> Expense:
     query = queries.query(json.loads(charge.where))
-    return Expense(query, charge.units, groups_touched(json.loads(charge.statement).get("groups")))
+    return Expense(query, charge.units, touched(charge.statement))
+
+
+def _record(charge: Charge) -> StrategyRecord | None:
+    return StrategyRecord.read(charge.statement)
+
+
+def _asked(charge: Charge) -> str:
+    """What a charge was made for: its statement, or what makes two batches the same but for their budgets."""
+    record = _record(charge)
+    return charge.statement if record is None else record.key

@@ -1,100 +1,46 @@
-"""The one place that orders the steps of an answer: charge durably → count → add noise → store → release.
+"""The custodian of a table: what is asked of it, and what can be seen of its ledger.
 
-The order is the privacy argument.
-
-1. *Read the request.*  SQL becomes a statement; its cost and its noise are worked out.  Whatever can be wrong is found
-   here, and the coded table is opened, before anything is charged.
-2. *Paid already?*  An equal statement that was bought at least as accurately is answered from what is stored.
-3. *Charge*, in one serialized transaction of the ledger: catch up with its head, look again whether it was paid for
-   meanwhile, test the budget and the quota by a proven bound, append, commit durably.
-4. *Count*, in one pass over the codes, what was charged: the in-domain values, never the text of the SQL.
-5. *Add noise* and *store*.  The first answer stored for a charge is the only one that is ever released for it.
-6. *Mark* how far the ledger has come (:mod:`parcomp.ledger.mark`), so that a ledger without this charge or this answer
-   is known to have been rolled back.  That it was not, and that the mark can be set, is looked at before step 3 too.
-7. *Release.*
-
-A process may die between any two steps.  Before the commit nothing was charged and nothing is known.  After it the
-charge stands, whatever happens; if no answer was stored, none was released, and whoever asks the same again gets it for
-that charge.  Nothing is ever refunded.
-
-Steps 1 to 3 read the request, the settings and the ledger, and no row: whether it is admitted, what it costs and what a
-refusal says would be the same on any table.  The source is read when the ledger is made and by `load`, never to answer.
+How a request is answered, step by step, is :mod:`parcomp.custodian.answering`; what is held open meanwhile is
+:mod:`parcomp.custodian.custody`.
 """
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-import parcomp.data
 from parcomp.costs import Amount
 from parcomp.custodian.accountant import Expense
 from parcomp.custodian.answer import Answer, BatchQuote, Quote
 from parcomp.custodian.balance import Balance, balance_of
 from parcomp.custodian.batch import Batch
-from parcomp.custodian.books import Books
 from parcomp.custodian.creation import make_ledger, make_or_know
 from parcomp.custodian.frame_settings import FrameSettings, read_domain
 from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
-from parcomp.custodian.quotation import quote_all, refusal
-from parcomp.custodian.rehearsal import Rehearsal
-from parcomp.custodian.release import Release
-from parcomp.custodian.request import Asked, Costs, Question, read_request
+from parcomp.custodian.quotation import quote_all
+from parcomp.custodian.request import Costs, Question, read_request, read_single
 from parcomp.custodian.settings import Settings
-from parcomp.custodian.wording import worded
-from parcomp.errors import (
-    ArgumentError,
-    DataError,
-    IdempotencyError,
-    LedgerError,
-    LedgerWarning,
-    ParcompError,
-    SettingsError,
-    shown,
-)
-from parcomp.ledger import (
-    Charge,
-    Entry,
-    Ledger,
-    MarkFile,
-    Request,
-    Transaction,
-    UnwritableMarkError,
-    domain_text,
-    is_sealed,
-    open_marked_ledger,
-)
-from parcomp.model import Domain, Selection
+from parcomp.custodian.strategic import StrategicAnswering
+from parcomp.errors import ArgumentError, LedgerError, ParcompError, SettingsError, shown
+from parcomp.ledger import Charge, MarkFile, open_marked_ledger
+from parcomp.model import Domain
 
 if TYPE_CHECKING:
-    from parcomp.data import CodedTable, Progress, Report
+    from parcomp.data import Progress, Report
 
 __all__ = ["Custodian"]
 
-_STANDS = "the charge stands, and asking the same again is free"
-_LOADED = (
-    "the table was loaded anew since this custodian was opened, and its rows and its domain are the earlier ones; "
-    "nothing was charged. Open it again"
-)
-_UNMARKED = (
-    "there is no mark {} for this ledger, so nothing here can tell whether it was rolled back; it is marked from now on"
-)
 _WITHOUT_HEAD = (
     "the ledger does not hold the noted head {}: it was rolled back, or is another one. Put the copy with the latest "
     "charges in its place; what was charged since is spent, whatever an older copy says"
 )
 
-_Paid: TypeAlias = list[tuple[Charge | None, bool]]
-"""What pays for each statement, None if there is nothing to pay, and whether it was charged for this request."""
 
-
-class Custodian:
+class Custodian(StrategicAnswering):
     """Answers SQL on a table, within its budget.
 
     ``table`` is a data frame of pandas, polars or pyarrow or a table of Ibis, which is read here and nowhere else: what
@@ -104,8 +50,9 @@ class Custodian:
     If there is one, the table must hold the rows that it knows; :meth:`load` takes in rows that were added.  None
     stands for the coded table as it is.  With ``create`` False no ledger is made, so that a mistyped path is an error
     and not a fresh budget; with True one must be made.  The other arguments are those of a settings file: ``analysts``
-    has quotas by name, ``codes`` a path for the coded table.  ``agree`` is shown what is outside the domain before
-    anything is made, and may raise; ``progress`` is told how many rows were read.
+    has quotas by name, ``codes`` a path for the coded table, ``complete`` the attributes of which every row has a
+    declared value, True for all of them.  ``agree`` is shown what is outside the domain before anything is made, and
+    may raise; ``progress`` is told how many rows were read.
 
     Instead of all this, ``table`` may be :class:`Settings`, whose ledger was created before.
 
@@ -139,6 +86,7 @@ class Custodian:
         timezone: str = "UTC",
         analysts: Mapping[str, Amount | Mapping[str, Amount] | None] | None = None,
         codes: str | Path | None = None,
+        complete: bool | Sequence[str] = False,
         create: bool | None = None,
         agree: Callable[[Report], None] | None = None,
         progress: Progress | None = None,
@@ -165,13 +113,10 @@ class Custodian:
                 timezone,
                 analysts,
                 codes,
+                complete,
             )
             settings, self._remove = given.settings(self)
-        # Guards the books and the opening of the table; counting goes on outside it.
-        self._lock = threading.RLock()
-        self._idle = threading.Condition(self._lock)
-        self._users = 0
-        """How many requests are under way, for each of which settings and ledger stay what they are."""
+        super().__init__()
         try:
             if settings is not table:
                 make_or_know(settings, table, create=create, agree=agree, progress=progress)
@@ -179,31 +124,8 @@ class Custodian:
         except BaseException:
             self._remove()
             raise
-
-    def _open(self, settings: Settings) -> None:
-        """Open the ledger, which must be there, and read the books."""
-        self.settings = settings
-        self._mark = None if settings.mark is None else MarkFile(settings.mark)
-        self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
-        self._books = Books(settings, self._ledger.binding)
-        self._opened: CodedTable | None = None
-        self._rehearsal = Rehearsal(settings.domain)
         self.overlook = Overlook(self)
         """Graphs and maps of what was charged."""
-        self._has_marked = False
-        """Whether this process has seen that the mark can be written."""
-        self._appended: Sequence[Charge] = ()
-        """What the latest request was to be charged; whether it stands is for the ledger to say."""
-        try:
-            if self._mark is not None and self._mark.read(self._ledger.binding) is None and self._ledger.head()[0]:
-                # To the line that called open, or made the custodian.
-                warnings.warn(_UNMARKED.format(self._mark.path.name), LedgerWarning, stacklevel=3)
-            self._look_at_the_mark()
-            self._loaded = self._last_load()
-            self._catch_up(self._ledger)
-        except BaseException:
-            self._ledger.close()
-            raise
 
     @classmethod
     def open(cls, path: str | Path, *, head: str | None = None) -> Custodian:
@@ -258,18 +180,13 @@ class Custodian:
                 self._idle.wait()
             self._let_go()
             self._open(settings)
+            self.overlook = Overlook(self)
 
     def close(self) -> None:
         """Let go of the table and the ledger."""
         with self._lock:
             self._let_go()
             self._remove()
-
-    def _let_go(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-        self._rehearsal.close()
-        self._ledger.close()
 
     def __repr__(self) -> str:
         return f"<Custodian of {self.settings.name}, version {self.settings.version}>"
@@ -290,24 +207,41 @@ class Custodian:
         self.close()
 
     def quote(self, sql: Question, *, analyst: str = "", **cost: Unpack[Costs]) -> Quote:
-        """What asking at a cost (``epsilon``, ``rho`` or ``mu``) would mean; changes nothing."""
-        return self.quote_batch([sql], analyst=analyst, **cost).quotes[0]
+        """What asking at a cost (``epsilon``, ``rho`` or ``mu``) would mean; changes nothing.
+
+        It also says whether the answer follows from what was released before, with which error.
+        """
+        with self._in_use():
+            asked = read_request(self.settings, analyst, [sql], single=True, **cost)
+            with self._opened_books() as books:
+                self._look_at_the_mark()
+                self._catch_up(self._ledger)
+                [quoted] = quote_all(self.settings, books, asked).quotes
+            if asked.selections[0].statement.query.is_contradiction:
+                return replace(quoted, derivable=True, derived_error=0.0)
+            found = self._derived(analyst, asked.selections[0])
+            error = None if found is None else found.expected_error
+            return replace(quoted, derivable=found is not None, derived_error=error)
 
     def quote_batch(
         self,
         statements: Sequence[Question],
         *,
         budget: Amount | None = None,
+        strategy: str = "independent",
+        estimate: bool = False,
         analyst: str = "",
         **costs: Unpack[Costs],
     ) -> BatchQuote:
-        """What asking a batch would mean, with costs or with a budget for all; changes nothing."""
+        """What asking a batch would mean, with costs or with a budget for all; changes nothing.
+
+        ``strategy`` and ``estimate`` are as in :meth:`ask_batch`; estimates change no cost.
+        """
         with self._in_use():
-            asked = read_request(self.settings, analyst, statements, budget=budget, **costs)
-            with self._opened_books() as books:
-                self._look_at_the_mark()
-                self._catch_up(self._ledger)
-                return quote_all(self.settings, books, asked)
+            asked = read_request(
+                self.settings, analyst, statements, budget=budget, strategy=strategy, estimate=estimate, **costs
+            )
+            return self._batch_quote(asked)
 
     def ask(
         self,
@@ -316,6 +250,7 @@ class Custodian:
         analyst: str = "",
         key: str | None = None,
         dummy: bool = False,
+        derive: bool = False,
         **cost: Unpack[Costs],
     ) -> Answer:
         """Pay for a statement and answer it; :class:`~parcomp.errors.RefusedError` if budget or quota do not bear it.
@@ -325,8 +260,15 @@ class Custodian:
 
         With ``dummy`` it is a rehearsal: the request is checked, and answered from 1,000 random rows of the domain with
         the noise that it would get, free and without a look at the data or at what is left of the budget.
+
+        With ``derive`` the answer is worked out from answers that were released before, for nothing, whatever cost is
+        stated; :class:`~parcomp.errors.UnderivableError` if it does not follow from them.
         """
         with self._in_use():
+            if derive:
+                if dummy:
+                    raise ArgumentError("what is derived follows from released answers, so there is none to rehearse")
+                return self._derived_answer(analyst, read_single(self.settings, analyst, sql))
             asked = read_request(self.settings, analyst, [sql], single=True, **cost)
             return self._answers_or_rehearsal(asked, key, dummy)[0]
 
@@ -335,6 +277,8 @@ class Custodian:
         statements: Sequence[Question],
         *,
         budget: Amount | None = None,
+        strategy: str = "independent",
+        estimate: bool = False,
         analyst: str = "",
         key: str | None = None,
         dummy: bool = False,
@@ -344,29 +288,21 @@ class Custodian:
 
         Costs are one for all or one for each statement.  A ``budget`` instead is shared out so that the mean expected
         error is least (:func:`parcomp.plan`).  With ``dummy`` it is a rehearsal, as in :meth:`ask`.
+
+        With a budget, counts may be measured together by a ``strategy``, which is one charge: ``correlated`` (zCDP,
+        GDP), ``atoms``, or ``auto``, the one with the least error, which may be noise of its own for each statement.
+        With ``estimate`` each count has beside it what all answers say together, for no further cost.
         """
         with self._in_use():
-            asked = read_request(self.settings, analyst, statements, budget=budget, **costs)
-            answers = self._answers_or_rehearsal(asked, key, dummy)
+            asked = read_request(
+                self.settings, analyst, statements, budget=budget, strategy=strategy, estimate=estimate, **costs
+            )
+            answers = self._batch_answers(asked, key, dummy)
         texts = [
             written if isinstance(written, str) else selection.statement.text
             for written, selection in zip(statements, asked.selections, strict=True)
         ]
         return Batch(tuple(answers), tuple(texts))
-
-    def _answers_or_rehearsal(self, asked: Asked, key: str | None, dummy: bool) -> Sequence[Answer]:
-        return self._rehearsal.answers(asked) if dummy else self._answers(asked, key)
-
-    def _answers(self, asked: Asked, key: str | None) -> list[Answer]:
-        self._appended = ()
-        table = self._table()
-        self._mark_before()
-        with self._opened_books():
-            paid = self._charge(asked, key)
-        stored = self._stored(table, asked, paid)
-        self._mark_after()
-        asked_and_paid = zip(asked.selections, asked.releases, paid, strict=True)
-        return [self._release(selection, release, *one, stored) for selection, release, one in asked_and_paid]
 
     def balance(self, analyst: str | None = None) -> Balance:
         """What was spent so far, and by whom; with ``analyst``, only that one's share."""
@@ -407,205 +343,3 @@ class Custodian:
             self._look_at_the_mark()
             self._catch_up(self._ledger)
             return books.spending()
-
-    def _mark_before(self) -> None:
-        """Find out, before anything is charged, that a ledger was rolled back, or that a mark cannot be set."""
-        if self._mark is not None:
-            self._mark.advance(self._ledger)
-            if not self._has_marked:
-                self._mark.check_writable()
-                self._has_marked = True
-
-    def _mark_after(self) -> None:
-        """Mark what was stored, before it is released."""
-        if self._mark is not None:
-            try:
-                self._mark.advance(self._ledger)
-            except UnwritableMarkError as error:
-                raise UnwritableMarkError(f"{error}; {_STANDS}") from None
-
-    def _charge(self, asked: Asked, key: str | None) -> _Paid:
-        """What pays for each statement; charged, durably, where nothing does yet."""
-        self._catch_up(self._ledger)
-        paid = self._paid(self._ledger, asked, key)
-        if paid is not None:
-            return paid
-        # Decided before the transaction, so that it is short, and again in it only if others have charged meanwhile.
-        # What does not fit by then does not fit later.
-        due, known = self._due(asked), self._books.number
-        try:
-            with self._ledger.transaction() as transaction:
-                self._catch_up(transaction)
-                paid = self._paid(transaction, asked, key)
-                if self._books.number > known:
-                    known = self._books.number
-                    due = self._due(asked) if paid is None else []
-                if paid is None:
-                    paid = self._append(transaction, asked, due, key)
-                return paid
-        except ParcompError:
-            # Whether a failed commit stands is for the ledger to say, when the books catch up with it.
-            self._books.take_back(known)
-            raise
-
-    def _paid(self, ledger: Ledger | Transaction, asked: Asked, key: str | None) -> _Paid | None:
-        """What pays for the statements already, None if something is left to do."""
-        if key is not None:
-            request = ledger.request(asked.analyst, key)
-            if request is None:
-                return None
-            if request.body_digest != asked.body_digest:
-                raise IdempotencyError(f"the key {shown(key)} was used for another request; choose another key")
-            # The request may have been committed after the books were last brought up to date.
-            self._catch_up(ledger)
-            return [
-                (None if digest is None else self._books.charge(digest), fresh)
-                for digest, fresh in zip(request.charges, request.fresh, strict=True)
-            ]
-        paid: _Paid = []
-        for release in asked.releases:
-            bought = self._books.bought(release.statement.text, release.units)
-            if bought is None and not release.statement.query.is_contradiction:
-                return None
-            paid.append((bought, False))
-        return paid
-
-    def _due(self, asked: Asked) -> list[Entry]:
-        """What is to be charged; all of it fits."""
-        due = []
-        batch = str(self._books.number + 1) if len(asked.releases) > 1 else ""
-        with self._books.supposing():
-            for text, release in asked.dearest.items():
-                expense = release.expense
-                if expense.query.is_contradiction or self._books.bought(text, release.units) is not None:
-                    continue
-                verdict = self._books.decide(asked.analyst, expense)
-                if not verdict.fits:
-                    raise refusal(self.settings, release, verdict, asked.place_of(release))
-                due.append(asked.entry(release, verdict, batch))
-                self._books.suppose(due[-1])
-        return due
-
-    def _append(self, transaction: Transaction, asked: Asked, due: Sequence[Entry], key: str | None) -> _Paid:
-        """Charge what is due, remember it under the key, and say what pays for each statement."""
-        charges = self._appended = transaction.append(due)
-        self._books.enter(charges)
-        fresh = {charge.number for charge in charges}
-        paid: _Paid = []
-        for release in asked.releases:
-            bought = self._books.bought(release.statement.text, release.units)
-            # Of equal statements in a batch, the first one is told what it cost.
-            paid.append((bought, bought is not None and bought.number in fresh))
-            fresh -= {bought.number} if bought is not None else set()
-        if key is not None:
-            digests = tuple(None if charge is None else charge.digest for charge, _ in paid)
-            fresh_ones = tuple(fresh for _, fresh in paid)
-            transaction.remember(Request(asked.analyst, key, asked.body_digest, digests, fresh_ones))
-        return paid
-
-    def _stored(self, table: CodedTable, asked: Asked, paid: _Paid) -> dict[str, str]:
-        """The noisy numbers by the charge's digest: as they are stored, else counted, given noise and stored first."""
-        bought = {
-            charge.digest: (release.statement, charge.units)
-            for release, (charge, _) in zip(asked.releases, paid, strict=True)
-            if charge is not None
-        }
-        stored = self._ledger.answers(bought)
-        missing = {digest: Release.plan(self.settings, *one) for digest, one in bought.items() if digest not in stored}
-        if missing:
-            try:
-                measured = table.measure([release.statement for release in missing.values()])
-            except DataError as error:
-                raise DataError(f"{error}; {_STANDS}") from None
-            noisy = {digest: r.noisy(m) for (digest, r), m in zip(missing.items(), measured, strict=True)}
-            stored |= self._ledger.store_answers(noisy)
-        return stored
-
-    def _release(
-        self, selection: Selection, release: Release, charge: Charge | None, fresh: bool, stored: dict[str, str]
-    ) -> Answer:
-        if charge is None:
-            return worded(selection, release, None)
-        numbers = stored[charge.digest]
-        bought = Release.stored(self.settings, release.statement, charge.units, numbers)
-        cost = self.settings.measure.parameter_up(charge.units) if fresh else 0
-        try:
-            return worded(selection, bought, numbers, charge=charge.number, cost=cost, cached=not fresh)
-        except ArithmeticError:
-            # What is worked out from noisy numbers is anybody's to write, and what it is worked out from was paid for.
-            raise DataError(f"what was asked cannot be shown as numbers; {_STANDS}") from None
-
-    @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        """Keep settings, ledger and table as they are until a request is done with."""
-        with self._lock:
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                self._idle.notify_all()
-
-    @contextmanager
-    def _opened_books(self) -> Iterator[Books]:
-        """The books, for one thread at a time."""
-        with self._lock:
-            try:
-                yield self._books
-            except ParcompError:
-                raise
-            except BaseException:
-                # Interrupted halfway, they may be wrong: they are read anew from the ledger.
-                self._books = Books(self.settings, self._ledger.binding)
-                raise
-
-    def _look_at_the_mark(self) -> None:
-        """Refuse a ledger that was rolled back, and mark what is seen of it, where the mark can be written."""
-        if self._mark is not None:
-            try:
-                self._mark.advance(self._ledger)
-            except UnwritableMarkError:
-                # Who only looks need not be able to write.
-                self._mark.check(self._ledger)
-
-    def _last_load(self) -> int:
-        """The number of the last load, which must be under the settings' domain; 0 if there is none."""
-        load = self._ledger.last_load()
-        if load is not None and load[1].domain != domain_text(self.settings.domain):
-            # The ledger was opened under the domain that it had then.
-            raise LedgerError(_LOADED)
-        return 0 if load is None else load[0]
-
-    def _catch_up(self, ledger: Ledger | Transaction) -> None:
-        charges = ledger.charges(after=self._books.number)
-        if any(charge.number > self._loaded and charge.is_load for charge in charges):
-            # The settings and the table of this custodian are older. As the load is never entered, it is met each time.
-            raise LedgerError(_LOADED)
-        if charges:
-            self._books.enter(charges)
-
-    def _table(self) -> CodedTable:
-        """The table, which is opened, or seen to be still there, before anything is charged."""
-        table = self._opened
-        if table is None:
-            with self._lock:
-                if self._opened is None:
-                    self._opened = self._open_table()
-                table = self._opened
-        # It may have to wait for another thread that measures, and the books need not.
-        table.ready()
-        return table
-
-    def _open_table(self) -> CodedTable:
-        """The coded table, which holds the rows of the last load."""
-        known = self._ledger.known_rows()
-        if not known:
-            raise DataError("the ledger was made by a version that kept no coded rows; run `parcomp load` to make them")
-        table = parcomp.data.open_table(self.settings.place)
-        if not is_sealed(table.imprint.digest, known[0]):
-            table.close()
-            raise DataError(
-                "the coded table is not the one that the ledger has loaded last; run `parcomp load` to finish loading"
-            )
-        return table

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.custodian.division import Share
-from parcomp.custodian.figure import Figure
+from parcomp.figures import Figure
 from parcomp.noise import Mechanism, error_of_difference, searched, spread_of_difference
 
 __all__ = ["CONFIDENCE", "average_ends", "averages", "is_coarse", "plain", "quantiles", "search_width"]
@@ -81,7 +81,10 @@ def averages(shares: Sequence[Share], numbers: Sequence[Sequence[int]], step: Fr
         end = min(_up(_up(center + above) * float(step)), largest)
         # At an end of what is declared only the other side can fail.
         cautious = coarse or start == least or end == largest
-        figures.append(Figure(min(max(value * float(step), least), largest), start, end, error, cautious=cautious))
+        value = min(max(value * float(step), least), largest)
+        # The true average is within the bounds, so it is no further off than the further of them.
+        furthest = max(value - least, largest - value)
+        figures.append(Figure(value, start, end, min(error, furthest), cautious=cautious))
     return figures
 
 

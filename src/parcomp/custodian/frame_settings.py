@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parcomp.costs import Amount
-from parcomp.custodian.settings import Settings, stated_quotas
+from parcomp.custodian.settings import Settings, read_complete, stated_quotas
 from parcomp.data import Reading, TablePlace
 from parcomp.errors import ArgumentError, LedgerWarning, SettingsError, shown
 from parcomp.model import Domain
@@ -54,6 +54,7 @@ class FrameSettings:
     timezone: str = "UTC"
     analysts: Mapping[str, Amount | Mapping[str, Amount] | None] | None = None
     codes: str | Path | None = None
+    complete: bool | Sequence[str] = False
 
     def settings(self, owner: object) -> tuple[Settings, Callable[[], object]]:
         """The settings, and what removes a ledger in memory; that is removed with ``owner`` at the latest."""
@@ -75,6 +76,7 @@ class FrameSettings:
         person = "" if self.person is None else _text("person", self.person)
         reading = Reading(nulls=self._nulls(), timezone=self.timezone)
         neighbours = Neighbours(self.neighbours)
+        complete = read_complete(domain, self.complete)
         # Last, as it may make a directory.
         url, codes, mark, remove = self._places(owner)
         settings = Settings(
@@ -92,6 +94,7 @@ class FrameSettings:
             quotas={one: None if quota is None else quota[0] for one, quota in quotas.items()},
             mark=mark,
             codes=codes,
+            complete=complete,
             approximate=approximate,
             stated=stated_quotas(approximate, [quota for quota in quotas.values() if quota is not None]),
         )

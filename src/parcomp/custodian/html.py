@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from parcomp.custodian.figure import Figure
-from parcomp.custodian.shown import cell_text, interval_text, plain_fields, stacked_fields
+from parcomp.costs import short_down, short_up
+from parcomp.custodian.shown import added_in_words, fields_in_words, stacked_in_words
+from parcomp.figures import Figure, whose
 from parcomp.markup import Markup, block, emphasized, error_bar, part_bar, table
-from parcomp.tabular import error_text, label_text, number_text
+from parcomp.tabular import counted, label_text
 
 if TYPE_CHECKING:
     from parcomp.custodian.answer import Answer, BatchQuote, Quote
@@ -29,37 +30,32 @@ def answer_html(answer: Answer) -> str:
     if answer.grouped or len(answer.measured) > 1:
         shown = _rows(answer)
     else:
-        [figure] = answer.measured[0].figures or ()
+        [column] = answer.measured
+        [figure], [[value], [interval]] = column.known, column.texts(1)
         shown = table(
             ("", "", ""),
-            [(emphasized(number_text(figure.value)), f"95 % interval {interval_text(figure)}", _bar(figure))],
+            [(emphasized(value), f"95 % interval {interval}", _bar(figure))],
             (False,) * 3,
         )
     caution = emphasized(answer.caution, warning=True) if answer.caution else ""
     more = f"… {len(answer) - _ROWS:,} more rows; to_pandas() has all" if len(answer) > _ROWS else ""
-    return block(caution, shown, more, _paid(answer), *answer.notes)
+    return block(caution, shown, more, "; ".join(filter(None, (answer.off_by, answer.paid))), *answer.notes)
 
 
 def quote_html(quote: Quote) -> str:
     """A quote, with how much of what remains it would cost."""
-    rows = [(emphasized(name), cell_text(value)) for name, value in plain_fields(quote).items()]
+    rows = [(emphasized(name), text) for name, text in fields_in_words(quote).items()]
     return block(_verdict(quote.fits, quote.cached), table(("", ""), rows, (False, False)), _cost_bar(quote))
 
 
 def batch_quote_html(batch: BatchQuote) -> str:
     """The quotes of a batch, and what all of them mean."""
-    columns = stacked_fields(batch.quotes[:_ROWS])
-    names = [
-        name for name, values in columns.items() if name != "reason" and any(one not in (None, "") for one in values)
-    ]
-    rows = [
-        (str(place), *(cell_text(columns[name][place - 1]) for name in names), _cost_bar(quote))
-        for place, quote in enumerate(batch.quotes[:_ROWS], start=1)
-    ]
-    listed = table(("statement", *names, ""), rows, [True] * (len(names) + 1) + [False])
+    names, cells = stacked_in_words(batch.quotes[:_ROWS])
+    rows = [(*texts, _cost_bar(quote)) for texts, quote in zip(cells, batch.quotes[:_ROWS], strict=True)]
+    listed = table((*names, ""), rows, [True] * len(names) + [False])
     more = f"… {len(batch.quotes) - _ROWS:,} more" if len(batch.quotes) > _ROWS else ""
     verdict = _verdict(batch.fits, cached=False)
-    return block(listed, more, f"together: adds {number_text(batch.adds)}", verdict)
+    return block(listed, more, f"together: adds {added_in_words(batch)}", verdict)
 
 
 def batch_html(batch: Batch) -> str:
@@ -77,11 +73,17 @@ def custodian_html(settings: Settings, balance: Balance | None, problem: str = "
     if balance is None:
         return block(title, emphasized(problem, warning=True))
     measure = settings.measure
-    spent = f"{measure.symbol} = {number_text(balance.loss)} of {number_text(balance.budget)} spent"
-    alone = f"one by one the {balance.charges:,} charges would cost {number_text(balance.sequential)}"
+    unit = f"{measure.symbol} = "
+    spent = (
+        f"{unit}{short_up(balance.loss)} of {unit}{short_down(balance.budget)} spent{whose(balance.rows_per_person)[1]}"
+    )
+    alone = f"one by one {counted(balance.charges, 'charge')} would cost {unit}{short_up(balance.sequential)}"
     row = (part_bar(balance.loss, balance.budget), spent, alone if balance.charges else "no charges")
     attributes = ", ".join(settings.domain.attributes)
-    as_epsilon = ", ".join(f"{name} {number_text(value)}" for name, value in balance.epsilon.items())
+    as_epsilon = ", ".join(
+        f"{name} {'–' if value is None else (short_up if name in ('spent', 'sequential') else short_down)(value)}"
+        for name, value in balance.epsilon.items()
+    )
     at = "" if balance.delta is None else f"as ε at δ = {balance.delta:g}: {as_epsilon}"
     return block(title, table(("", "", ""), [row], (False,) * 3), at, f"attributes: {attributes}")
 
@@ -108,28 +110,13 @@ def _rows(answer: Answer) -> Markup:
         span, figures = figure_span(column.figures), column.figures[:_ROWS]
         headings += [column.name, "95 % interval", ""]
         right += [True, True, False]
-        cells.append([number_text(figure.value) for figure in figures])
-        cells.append([interval_text(figure) for figure in figures])
+        cells += column.texts(_ROWS)
         cells.append([_bar(figure, span) for figure in figures])
     return table(headings, zip(*cells, strict=True), right)
 
 
 def _bar(figure: Figure, span: tuple[float, float] | None = None) -> Markup:
     return error_bar(figure.value, figure.low, figure.high, figure_span([figure]) if span is None else span)
-
-
-def _paid(answer: Answer) -> str:
-    """By how much the numbers are off, and what paid for them."""
-    if answer.rehearsed:
-        paid = "nothing was charged"
-    elif answer.charge is None:
-        paid = "free: no row can satisfy it" if answer.measured else "free"
-    elif answer.cached:
-        paid = f"free: charge {answer.charge} paid for it"
-    else:
-        paid = f"charge {answer.charge}, cost {number_text(answer.cost)}"
-    error = "" if answer.expected_error is None else f"expected error {error_text(answer.expected_error)}; "
-    return f"{error}{paid}"
 
 
 def _verdict(fits: bool, cached: bool) -> Markup:

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from parcomp.custodian.answer import Answer, AnswerColumn
-from parcomp.custodian.figure import Figure
+from parcomp.custodian.answer import Answer
 from parcomp.custodian.intervals import Interval, interval_of, widened
+from parcomp.figures import AnswerColumn, Figure
 from parcomp.model import (
     Constant,
     Expression,
@@ -48,8 +48,15 @@ _EXACTLY_NOISY = {"count", "sum", "distinct"}
 """Items whose figure is the true number with log-concave noise, and nothing else."""
 
 
-def present(selection: Selection, figures: Mapping[Item, Sequence[Figure]]) -> tuple[AnswerColumn, ...]:
-    """The columns of an answer; ``figures`` has for each item one per group, in the order of the groups."""
+def present(
+    selection: Selection,
+    figures: Mapping[Item, Sequence[Figure]],
+    estimated: Mapping[Item, Sequence[Figure]] | None = None,
+) -> tuple[AnswerColumn, ...]:
+    """The columns of an answer; ``figures`` has for each item one per group, in the order of the groups.
+
+    ``estimated`` has the same of estimates, if there are any.  Rows are picked and ordered by the figures.
+    """
     table = _Table(selection.statement, figures, list(selection.statement.group_labels()))
     rows = list(range(len(table.labels)))
     if selection.having is not None:
@@ -60,8 +67,17 @@ def present(selection: Selection, figures: Mapping[Item, Sequence[Figure]]) -> t
     rows = rows[selection.offset :]
     if selection.limit is not None:
         rows = rows[: selection.limit]
-    return tuple(
+    columns = tuple(
         _column(table, column.name, column.expression, rows, selection.picks_by_noise) for column in selection.columns
+    )
+    if estimated is None:
+        return columns
+    beside = replace(table, figures=estimated)
+    return tuple(
+        replace(shown, estimates=_column(beside, column.name, column.expression, rows, picked=True).figures)
+        if shown.figures is not None
+        else shown
+        for shown, column in zip(columns, selection.columns, strict=True)
     )
 
 

@@ -6,13 +6,16 @@ from parcomp.costs import short_down, short_up
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import BatchQuote, Quote
 from parcomp.custodian.books import Books
+from parcomp.custodian.effort import Effort
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
 from parcomp.custodian.settings import Settings
+from parcomp.custodian.strategy import Strategy
 from parcomp.errors import CostError, RefusedError
+from parcomp.ledger import Charge
 from parcomp.model import Item, Selection, is_noisy
 
-__all__ = ["quote_all", "refusal"]
+__all__ = ["quote_all", "quote_strategy", "refusal", "strategy_refusal"]
 
 _SOME_ROWS = (100, 1_000, 10_000)
 """For so many rows a quote states an error that depends on them."""
@@ -25,10 +28,11 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
     others are free.
     """
     before, quotes, dearest = books.dataset.loss, [], asked.dearest
+    effort = Effort(len(dearest))
     with books.supposing():
         for selection in asked.selections:
             release = dearest[selection.statement.text]
-            verdict = books.decide(asked.analyst, release.expense)
+            verdict = effort.decide(books, asked.analyst, release.expense)
             bought = books.bought(release.statement.text, release.units)
             cached = bought is not None
             free = cached or release.statement.query.is_contradiction
@@ -39,7 +43,49 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
             if verdict.fits and not free:
                 books.suppose(asked.entry(release, verdict))
         adds = _grown(settings, before, books.dataset.loss)
-    return BatchQuote(tuple(quotes), adds, all(quote.fits for quote in quotes))
+    return BatchQuote(tuple(quotes), adds, all(quote.fits for quote in quotes), asked.notes)
+
+
+def quote_strategy(
+    settings: Settings, books: Books, asked: Asked, strategy: Strategy, bought: Charge | None
+) -> BatchQuote:
+    """What asking a batch would mean that is measured as a whole; ``bought`` is the charge that pays for it already.
+
+    The first quote tells what the whole costs and adds, and the others that they cost nothing beside it.
+    """
+    measure, verdict, free = settings.measure, books.decide(asked.analyst, strategy.expense), bought is not None
+    loss = books.dataset.loss
+    adds = 0 if free else _grown(settings, loss, loss + verdict.adds)
+    fits = free or verdict.fits
+    quotes: list[Quote] = []
+    for selection in asked.selections:
+        nothing = selection.statement.query.is_contradiction
+        first = not nothing and not any(quote.strategy for quote in quotes)
+        error = 0.0 if nothing else float(strategy.errors_of(selection.statement).mean())
+        names = [one.name for one in selection.columns if isinstance(one.expression, Item)]
+        worked_out = [one.name for one in selection.columns if is_noisy(one.expression) and one.name not in names]
+        cost = strategy.units if first and not free else 0
+        quotes.append(
+            Quote(
+                cost=measure.parameter_up(cost),
+                adds=adds if first else 0,
+                remaining=measure.affordable_down(verdict.remaining),
+                fits=nothing or fits,
+                expected_error=error if _first_item(selection) is not None else None,
+                best_error=None,
+                cached=free and not nothing,
+                reason="" if nothing or fits else str(strategy_refusal(settings, strategy.units, verdict)),
+                limit="" if nothing or free else verdict.limit,
+                left={name: measure.affordable_down(units) for name, units in verdict.left.items()},
+                delta=None if settings.approximate is None else settings.approximate.delta,
+                epsilon=_epsilons(settings, cost, verdict.remaining),
+                errors=dict.fromkeys(names, error) | dict.fromkeys(worked_out),
+                measure=measure.name,
+                rows_per_person=settings.rows_per_person,
+                strategy="" if nothing else strategy.name,
+            )
+        )
+    return BatchQuote(tuple(quotes), adds, fits, (strategy.note,))
 
 
 def refusal(
@@ -49,25 +95,45 @@ def refusal(
 
     ``place`` is the position of the statement in a batch, from 1, and how many there are.
     """
-    measure, limit = settings.measure, verdict.limit
-    left = {name: measure.affordable_down(units) for name, units in verdict.left.items()}
-    cost, least = measure.parameter_up(release.units), short_down(left[limit])
     # What is left may be too little for any noise that can be drawn.
     affordable = _affordable(settings, release, verdict) is not None
+    measure = settings.measure
+    least = f"{measure.parameter} {short_down(measure.affordable_down(verdict.remaining))}"
     advice = f"ask at {least} or less" if affordable else "ask about other rows"
     if place is not None and place[1] > 1:
         advice = "spend less on each statement, or ask fewer at once; quoting the batch says what fits"
-    each = (
-        f" for each of the {settings.rows_per_person:,} rows that a person may have"
-        if settings.rows_per_person > 1
-        else ""
-    )
-    others = "".join(f"; the {name} leaves {short_down(left[name])}" for name in left if name != limit)
-    at = f" ({_in_epsilon(settings, verdict.remaining)})" if settings.approximate is not None else ""
     which = "" if place is None else f"statement {place[0]:,} of {place[1]:,}: "
+    return _refused(settings, release.units, verdict, which, "this query, which costs", advice, place)
+
+
+def strategy_refusal(settings: Settings, units: int, verdict: Verdict) -> RefusedError:
+    """The same of a batch that is measured as a whole."""
+    advice = "give the batch a smaller budget, or ask about other rows"
+    return _refused(settings, units, verdict, "", "this batch, which costs, as a whole,", advice, None)
+
+
+def _refused(
+    settings: Settings,
+    units: int,
+    verdict: Verdict,
+    which: str,
+    what: str,
+    advice: str,
+    place: tuple[int, int] | None,
+) -> RefusedError:
+    measure, limit = settings.measure, verdict.limit
+    left = {name: measure.affordable_down(amount) for name, amount in verdict.left.items()}
+    cost, least = measure.parameter_up(units), short_down(left[limit])
+    rows = settings.rows_per_person
+    each = f" for each of the {rows:,} rows that a person may have" if rows > 1 else ""
+    others = "".join(
+        f"; the {name} leaves {measure.parameter} {short_down(left[name])}" for name in left if name != limit
+    )
+    whose = " for all of them" if rows > 1 else ""
+    at = f" ({_in_epsilon(settings, verdict.remaining)}{whose})" if settings.approximate is not None else ""
     return RefusedError(
-        f"{which}the {limit} leaves {measure.parameter} {least}{at}{each} on the rows of this query, which costs "
-        f"{short_up(cost)}{others}; {advice}",
+        f"{which}the {limit} leaves {measure.parameter} {least}{each}{at} on the rows of {what} "
+        f"{measure.parameter} {short_up(cost)}{others}; {advice}",
         cost=cost,
         remaining=left[limit],
         limit=limit,
@@ -92,7 +158,12 @@ def _quote(
     cost = 0 if free else release.units
     nothing = release.statement.query.is_contradiction
     items = {one.name: one.expression for one in selection.columns if isinstance(one.expression, Item)}
-    errors = {name: 0.0 if nothing else release.expected_errors[item] for name, item in items.items()}
+    # Of what is worked out from several numbers no error is known before they are.
+    errors = {
+        one.name: 0.0 if nothing else release.expected_errors[items[one.name]] if one.name in items else None
+        for one in selection.columns
+        if is_noisy(one.expression)
+    }
     first = _first_item(selection)
     return Quote(
         cost=measure.parameter_up(cost),
@@ -112,6 +183,8 @@ def _quote(
         errors_by_rows={
             name: told for name, item in items.items() if not nothing and (told := _errors_by_rows(release, item))
         },
+        measure=measure.name,
+        rows_per_person=settings.rows_per_person,
     )
 
 

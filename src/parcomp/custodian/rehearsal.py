@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import parcomp.data
 from parcomp.custodian.answer import Answer
+from parcomp.custodian.estimating import estimated_apart
 from parcomp.custodian.request import Asked
+from parcomp.custodian.settings import Settings
 from parcomp.custodian.wording import worded
-from parcomp.model import Domain
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
@@ -29,19 +30,30 @@ DUMMY_ROWS = 1_000
 class Rehearsal:
     """Random rows of a domain, drawn when they are first needed, and answers from them; for any thread."""
 
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._lock = threading.Lock()
         self._drawn: CodedTable | None = None
 
     def answers(self, asked: Asked) -> list[Answer]:
         """An answer to each statement, as asking would give it but for the rows; equal statements have the same."""
         due = {text: one for text, one in asked.dearest.items() if not one.statement.query.is_contradiction}
-        measured = self._rows().measure([one.statement for one in due.values()]) if due else []
+        measured = self.rows().measure([one.statement for one in due.values()]) if due else []
         noisy = {text: one.noisy(numbers) for (text, one), numbers in zip(due.items(), measured, strict=True)}
         dearest = asked.dearest
+        bought = [(due[text], numbers) for text, numbers in noisy.items()]
+        estimated, note = estimated_apart(self._settings, bought) if asked.estimate else ({}, "")
+        said = [*asked.notes, *([note] if note else [])]
         return [
-            worded(selection, dearest[text], noisy.get(text), rehearsed=True)
+            worded(
+                self._settings,
+                selection,
+                dearest[text],
+                noisy.get(text),
+                rehearsed=True,
+                estimated=estimated.get(text),
+                more=said,
+            )
             for selection, text in ((one, one.statement.text) for one in asked.selections)
         ]
 
@@ -51,8 +63,9 @@ class Rehearsal:
             if self._drawn is not None:
                 self._drawn.close()
 
-    def _rows(self) -> CodedTable:
+    def rows(self) -> CodedTable:
+        """The rows, drawn when they are first asked for."""
         with self._lock:
             if self._drawn is None:
-                self._drawn = parcomp.data.draw_table(self._domain, DUMMY_ROWS)
+                self._drawn = parcomp.data.draw_table(self._settings.domain, DUMMY_ROWS)
             return self._drawn

@@ -19,9 +19,9 @@ import parcomp.noise
 from parcomp.custodian.accountant import Expense
 from parcomp.custodian.division import Share, divide
 from parcomp.custodian.estimates import averages, plain, quantiles, search_width
-from parcomp.custodian.figure import Figure
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.variances import variances
+from parcomp.figures import Figure
 from parcomp.model import Aggregate, Item, Statement
 from parcomp.noise import Mechanism
 
@@ -71,29 +71,37 @@ class Release:
     def error_for(self, item: Item, rows: int) -> float:
         """About the mean absolute error of an item over so many rows, were values evenly spread over what is declared.
 
-        It is exact for counts, sums and different values, which do not depend on the rows.
+        It is exact for counts, sums and different values, which do not depend on the rows.  Others are kept to what is
+        possible, so that no error is larger than the distance of the true number from the further end of it: that of
+        the middle of the bounds for an average, and for a quantile that of its part of the way from one to the other.
+        A variance is at most a fourth of the square of the range (Popoviciu 1935), and a twelfth of it here.
         """
         known = self._known_error(item)
         if known is not None:
             return known
         share, step = self._share(self.statement.aggregates_of(item)[0]), float(self._step(item))
         extent = share.aggregate.high - share.aggregate.low + 1
+        width = extent - 1
         if item.kind == "quantile":
             # In so many rows there is a value at every extent/rows, noise moves the place among them, and half a step
             # is lost as values are whole steps.
             moved = share.mechanism.expected_error / sum(share.aggregate.weights)
-            return step * min(moved * extent / max(rows, 1) + 0.5, extent)
+            place = float(item.at or 0)
+            return step * min(moved * extent / max(rows, 1) + 0.5, max(place, 1 - place) * width)
         # An average has the middle as its center, so that the noise of the count does not move it.
         noise = share.mechanism.expected_error
         off = abs((share.aggregate.low + share.aggregate.high) / 2 - share.aggregate.center)
         counted = self._share(self.statement.aggregates_of(item)[-1]).mechanism.expected_error
         if item.kind == "average":
-            return step * min((noise + off * counted) / max(rows, 1), extent)
+            return step * min((noise + off * counted) / max(rows, 1), width / 2)
         squares = self._share(self.statement.aggregates_of(item)[1])
         spread = extent * extent / 12
         error = squares.mechanism.expected_error + abs(spread - squares.aggregate.offset) * counted
-        variance = min(error / max(rows, 1), extent * extent / 4)
-        return step * variance / (2 * math.sqrt(spread)) if item.kind == "deviation" else step * step * variance
+        variance = error / max(rows, 1)
+        if item.kind == "deviation":
+            deviation = math.sqrt(spread)
+            return step * min(variance / (2 * deviation), max(deviation, width / 2 - deviation))
+        return step * step * min(variance, max(spread, width * width / 4 - spread))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -109,8 +117,8 @@ class Release:
         Of ranks it is the width that searches went by, and the numbers of each group's search.  Earlier versions have
         stored the numbers alone; their searches went by the signs, and the width follows from the noise.
         """
-        pairs = zip(self.shares, measured, strict=True)
-        return json.dumps([_noisy(share, numbers) for share, numbers in pairs], separators=(",", ":"))
+        pairs, ranks = zip(self.shares, measured, strict=True), _RankSums()
+        return json.dumps([_noisy(share, numbers, ranks) for share, numbers in pairs], separators=(",", ":"))
 
     def nothing(self) -> dict[Item, list[Figure]]:
         """What a statement that no row satisfies has in each group: 0 on every table, without noise and free."""
@@ -156,18 +164,32 @@ class Release:
         return Fraction(scale.step)
 
 
-def _noisy(share: Share, numbers: Sequence[Any]) -> list[int] | dict[str, Any]:
+class _RankSums:
+    """Values in order with how many rows have them or lower ones; several quantiles go by the same rows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Mapping[int, int], list[int], list[int]]] = {}
+
+    def of(self, rows: Mapping[int, int]) -> tuple[list[int], list[int]]:
+        """The values, and the sums, which begin with 0."""
+        # The rows are kept, so that nothing else gets their identity.
+        known = self._known.get(id(rows))
+        if known is None:
+            values = sorted(rows)
+            known = self._known[id(rows)] = rows, values, [0, *accumulate(rows[value] for value in values)]
+        return known[1:]
+
+
+def _noisy(share: Share, numbers: Sequence[Any], ranks: _RankSums) -> list[int] | dict[str, Any]:
     if share.aggregate.kind != "ranks":
         return parcomp.noise.add_noise(share.mechanism, numbers)
     size, width = share.aggregate.high - share.aggregate.low + 1, search_width(share)
-    functions = [_ranks(share.aggregate, rows) for rows in numbers]
+    functions = [_ranks(share.aggregate, *ranks.of(rows)) for rows in numbers]
     return {"width": width, "searches": parcomp.noise.search(share.mechanism, size, width, functions)}
 
 
-def _ranks(aggregate: Aggregate, rows: Mapping[int, int]) -> Callable[[int], int]:
-    """The number of ranks at each place from the lowest value on, given how many rows have each value."""
-    values = sorted(rows)
-    sums = [0, *accumulate(rows[value] for value in values)]
+def _ranks(aggregate: Aggregate, values: Sequence[int], sums: Sequence[int]) -> Callable[[int], int]:
+    """The number of ranks at each place from the lowest value on, given how many rows have each value or less."""
     below, above = aggregate.weights
     # At 0 the least value that some row has is meant, and not the least that is declared.
     least = 1 if above == 0 else 0

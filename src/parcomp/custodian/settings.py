@@ -8,6 +8,7 @@
     source = "census.parquet"       # or .csv, a DuckDB file, postgresql://…, spark://…
     table = "census"                # where the source holds several
     domain = "census-domain.json"
+    complete = ["sex", "age"]       # every row has a declared value of these, which init and load see to; or true
 
     [privacy]
     measure = "pure"                # or zcdp, gdp
@@ -38,10 +39,12 @@ same ledger, or it would spend the budget a second time.  The section ``[service
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -57,7 +60,7 @@ from parcomp.privacy import Measure, Neighbours, check_rows_per_person, find_mea
 if TYPE_CHECKING:
     from parcomp.privacy import ApproximateBudget
 
-__all__ = ["Settings", "stated_quotas"]
+__all__ = ["Settings", "read_complete", "stated_quotas"]
 
 _NEEDED: Final = {
     "dataset": ("name", "version", "source", "domain"),
@@ -65,7 +68,7 @@ _NEEDED: Final = {
     "ledger": ("url",),
 }
 _OPTIONAL: Final = {
-    "dataset": ("table",),
+    "dataset": ("table", "complete"),
     "privacy": ("neighbours", "rows_per_person", "person"),
     "ledger": ("mark",),
 }
@@ -83,7 +86,8 @@ class Settings:
     are stated at the same δ, by their units.  ``source`` and ``ledger`` are addresses, or absolute paths.  ``person``
     is the column that says whose row it is, "" if none does, and ``person_field`` where that is written, for messages.
     ``mark`` is the file that says how far the ledger has come, ``codes`` where the coded table of a file or of Spark
-    is, and ``directory`` that of the settings, beside which files are looked up.
+    is, and ``directory`` that of the settings, beside which files are looked up.  ``complete`` are the attributes of
+    which every row has a declared value, in the order of the domain.
     """
 
     name: str
@@ -106,6 +110,7 @@ class Settings:
     directory: str | None = None
     approximate: ApproximateBudget | None = None
     stated: Mapping[int, float] = field(default_factory=dict)
+    complete: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, path: str | Path) -> Settings:
@@ -137,7 +142,9 @@ class Settings:
         else:
             name = relpath(self.source, self.directory) if self.directory else self.source
         named = f"{name} {self.table}" if self.table else name
-        return f"{named}\npersons by {self.person}" if self.person else named
+        named = f"{named}\npersons by {self.person}" if self.person else named
+        # Answers from before it was said would be taken for what they are not, so it is said once, with the ledger.
+        return f"{named}\ncomplete: {json.dumps(self.complete, ensure_ascii=False)}" if self.complete else named
 
     @property
     def place(self) -> TablePlace:
@@ -155,7 +162,13 @@ class Settings:
             self.codes,
             self._bound_source,
             self.person_field,
+            self.complete,
         )
+
+    @property
+    def complete_positions(self) -> frozenset[int]:
+        """The positions of the attributes of which every row has a declared value."""
+        return frozenset(map(self.domain.index, self.complete))
 
     @property
     def tables(self) -> set[str]:
@@ -173,7 +186,9 @@ class Settings:
             raise SettingsError(f"an analyst is told by name, a string, not {shown(analyst)}")
         if self.quotas and analyst not in self.quotas:
             known = ", ".join(sorted(self.quotas))
-            who = f"unknown analyst {shown(analyst)}" if analyst else "the request does not say who asks (--as NAME)"
+            who = f"unknown analyst {shown(analyst)}"
+            if not analyst:
+                who = 'the request does not say who asks (--as NAME, in Python analyst="NAME")'
             raise SettingsError(f"{who}; the settings name {known}")
 
     def epsilon_down(self, units: int) -> float:
@@ -185,6 +200,18 @@ class Settings:
         """What one analyst may spend on a single row."""
         quota = self.quotas.get(analyst)
         return self.row_budget if quota is None else quota // self.measure.group(1, self.rows_per_person)
+
+
+def read_complete(domain: Domain, written: object) -> tuple[str, ...]:
+    """The attributes of which every row has a declared value: all of them (true), or those of a list."""
+    if isinstance(written, bool):
+        return domain.names if written else ()
+    if not isinstance(written, Sequence) or isinstance(written, str):
+        raise SettingsError(f'complete is true, or a list of attributes such as ["sex"], not {shown(written)}')
+    for name in written:
+        if not isinstance(name, str) or name not in domain.names:
+            raise SettingsError(f"complete: {shown(name)} is no attribute; there are {', '.join(domain.names)}")
+    return tuple(name for name in domain.names if name in written)
 
 
 def stated_quotas(
@@ -216,12 +243,15 @@ class _Reader:
         if budget < measure.group(1, rows):
             raise self.file.error("too small to be divided among the rows of a person", ["privacy", "budget"])
         quotas = self._quotas(document.get("analysts", {}), measure, budget)
+        domain = self._domain(dataset)
+        complete = self._checked(partial(read_complete, domain), dataset.get("complete", False), "dataset", "complete")
         return Settings(
             name=self._text(dataset, "dataset", "name"),
             version=self._text(dataset, "dataset", "version"),
             source=self._source(dataset),
             table=self._text(dataset, "dataset", "table") if "table" in dataset else None,
-            domain=self._domain(dataset),
+            domain=domain,
+            complete=complete,
             measure=measure,
             budget_units=budget,
             neighbours=self._checked(Neighbours, privacy.get("neighbours", "add-remove"), "privacy", "neighbours"),

@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from parcomp.custodian.division import Share
 from parcomp.custodian.estimates import CONFIDENCE, average_ends, is_coarse
-from parcomp.custodian.figure import Figure
+from parcomp.figures import Figure
 from parcomp.noise import size_of_sum, stays_within
 
 __all__ = ["variances"]
@@ -88,9 +88,12 @@ def variances(
         block = _Noisy(shares, sums, squared, np.maximum(counts, fewest), sample)
         low, high, cautious = block.ends(means, draws)
         values, errors, most = block.values, block.errors, np.array([block.widest * fewest])
+        largest = block.largest
         if root:
-            errors = np.minimum(errors / np.maximum(2 * np.sqrt(values), 1e-300), np.sqrt(errors))
-            values, low, high, most = map(np.sqrt, (values, low, high, most))
+            errors = np.minimum(errors / np.maximum(2 * np.sqrt(values), 1e-100), np.sqrt(errors))
+            values, low, high, most, largest = map(np.sqrt, (values, low, high, most, largest))
+        # The true one is possible too, so it is no further off than the further end of what is.
+        errors = np.minimum(errors, np.maximum(values, largest - values))
         low, high = np.minimum(low, values), np.maximum(high, values)
         columns = ((unit * column).tolist() for column in (values, low, high, errors))
         for count, value, start, end, error, careful in zip(counts.tolist(), *columns, cautious.tolist(), strict=True):
@@ -130,7 +133,12 @@ class _Noisy:
     def errors(self) -> Floats:
         """About their mean absolute errors."""
         strayed = size_of_sum(self._total.mechanism.kind, self._scales(self._mean, self.values))
-        return np.asarray(np.minimum(strayed / (self._counts - self._fewer), 2 * self.widest))
+        return np.asarray(np.minimum(strayed / (self._counts - self._fewer), self.largest))
+
+    @property
+    def largest(self) -> Floats:
+        """The largest variances of so many rows between the bounds."""
+        return np.asarray(self.widest * self._counts / (self._counts - self._fewer))
 
     def ends(self, means: int, draws: int) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         """The ends of the intervals, and whether these are cautious."""

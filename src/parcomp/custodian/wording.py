@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Protocol
 
 from parcomp.custodian.answer import Answer
-from parcomp.custodian.figure import Figure
+from parcomp.custodian.deriving import Derived
 from parcomp.custodian.presentation import notes, present
-from parcomp.custodian.release import Release
-from parcomp.model import Selection
+from parcomp.custodian.settings import Settings
+from parcomp.figures import Figure
+from parcomp.model import Item, Selection
 
-__all__ = ["worded"]
+__all__ = ["Released", "derived_answer", "rows_taken", "worded"]
 
 _NOTHING = (
     "no row that the domain declares satisfies the condition, so this holds on every table: nothing was counted, and "
@@ -19,26 +21,86 @@ _NOTHING = (
 )
 
 
+class Released(Protocol):
+    """What turns the stored noisy numbers of a statement into figures."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the answer."""
+
+    def nothing(self) -> dict[Item, list[Figure]]:
+        """The figures of a statement that no row satisfies."""
+
+    def figures(self, stored: str) -> dict[Item, list[Figure]]:
+        """The figures that stored noisy numbers stand for."""
+
+
 def worded(
+    settings: Settings,
     selection: Selection,
-    release: Release,
+    release: Released,
     stored: str | None,
     *,
     charge: int | None = None,
     cost: int | float = 0,
     cached: bool = False,
     rehearsed: bool = False,
+    strategy: str = "",
+    estimated: Mapping[Item, Sequence[Figure]] | None = None,
+    more: Sequence[str] = (),
 ) -> Answer:
     """The answer that stored noisy numbers stand for; None where there are none, since no row can satisfy it."""
     figures = release.nothing() if stored is None else release.figures(stored)
-    columns = present(selection, figures)
+    columns = present(selection, figures, estimated)
     first = next((column.figures for column in columns if column.figures is not None), ())
     said = notes(selection, columns) if stored is None else (*release.notes, *notes(selection, columns))
     if stored is None and selection.statement.items:
         said = (*said, _NOTHING)
     if not selection.statement.items:
         said = (*said, "the groups are those that the domain declares, with rows or without: nothing was counted")
-    return Answer(charge, columns, cost, _mean_error(first), cached, rehearsed, said)
+    if settings.person and not rehearsed:
+        said = (*said, rows_taken(settings.rows_per_person))
+    said = (*said, *more)
+    return Answer(
+        charge,
+        columns,
+        cost,
+        _mean_error(first),
+        cached,
+        rehearsed,
+        said,
+        settings.measure.name,
+        settings.rows_per_person,
+        strategy,
+    )
+
+
+def derived_answer(settings: Settings, selection: Selection, derived: Derived, stored: Mapping[str, str]) -> Answer:
+    """The answer that follows from released ones, given what is stored of them by the digests of their charges."""
+    columns = present(selection, {item: derived.figures(stored) for item in selection.statement.items})
+    first = next((column.figures for column in columns if column.figures is not None), ())
+    said = (
+        derived.note,
+        *notes(selection, columns),
+        *([rows_taken(settings.rows_per_person)] if settings.person else []),
+    )
+    return Answer(
+        None,
+        columns,
+        0,
+        _mean_error(first),
+        cached=False,
+        notes=said,
+        measure=settings.measure.name,
+        rows_per_person=settings.rows_per_person,
+        derived=True,
+    )
+
+
+def rows_taken(most: int) -> str:
+    """Of how many rows of each person numbers are, where the settings name persons."""
+    rows = "one row of each person was" if most == 1 else f"{most:,} rows of each person were"
+    return f"at most {rows} taken; numbers are about these"
 
 
 def _mean_error(figures: Sequence[Figure]) -> float | None:

@@ -77,7 +77,8 @@ class TablePlace:
 
     ``domain_text`` is the canonical text of the domain.  ``bound_source`` names the source as the ledger does, wherever
     files or servers move.  ``codes`` is the path of the coded table of a file or of Spark; in PostgreSQL it is beside
-    the table.  ``person_field`` is where ``person`` is written: file, line and field.
+    the table.  ``person_field`` is where ``person`` is written: file, line and field.  ``complete`` are the attributes
+    of which every row has a declared value, or the table is not taken.
     """
 
     FRAME: ClassVar[str] = "frame://"
@@ -95,6 +96,7 @@ class TablePlace:
     codes: str | None
     bound_source: str
     person_field: str = ""
+    complete: tuple[str, ...] = ()
 
 
 def is_frame(source: str) -> bool:

@@ -22,8 +22,9 @@ from parcomp.data.layout import Imprint
 from parcomp.data.place import TablePlace, is_frame, is_postgres, is_spark
 from parcomp.data.sources import Source, installed, open_source
 from parcomp.data.sources.frame import FrameSource
-from parcomp.errors import ArgumentError, DataError
+from parcomp.errors import ArgumentError, DataError, one_line
 from parcomp.model import Domain
+from parcomp.tabular import counted
 
 if TYPE_CHECKING:
     from parcomp.data.codes.coded_table import CodedTable
@@ -65,6 +66,7 @@ def write_table(
         encoding = _Encoding(place, source, persons_key)
         with _writer(place, source) as writer:
             report = encoding.staged(writer, progress or _silent)
+            _check_complete(place, report)
             if agree is not None:
                 agree(report)
             imprint = Imprint(
@@ -84,6 +86,18 @@ def write_table(
                     before_publishing(made)
 
             return writer.finish(imprint, growing_from=growing_from, before_publishing=agreed), report
+
+
+def _check_complete(place: TablePlace, report: Report) -> None:
+    """Raise if rows lack a value that all are said to have; for the eyes of who puts the table in place."""
+    lacking = [(name, report.attributes[name].outside) for name in place.complete]
+    told = [f"{counted(rows, 'row')} without a declared value of {one_line(name)}" for name, rows in lacking if rows]
+    if told:
+        raise DataError(
+            f"there are {', '.join(told)}, which `complete` says that every row has; nothing was changed. Declare "
+            "these values (or nullable, or clip), mend the source, or take the attribute out of `complete`, which can "
+            "be done before the ledger is made"
+        )
 
 
 def open_table(place: TablePlace) -> CodedTable:

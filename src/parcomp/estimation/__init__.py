@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from parcomp.estimation.estimator import *
 
 _PLACES = {
-    "answers_file": "read_answers read_facts",
-    "derivation": "Derivation derive",
+    "answers_file": "Answers read_answers read_facts",
+    "derivation": "Derivation derive derive_all",
     "estimator": "Estimate PerAnswer Progress estimate",
 }
 __all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -1,6 +1,7 @@
 """Kernels that look for rows of the largest gain: the sum of signed numbers over what a row satisfies.
 
 ``gain[q]`` is that of query ``q``; floats, since a sum only ranks rows here, or is rounded up by who proves by it.
+``acceptance`` is what :class:`~parcomp.overlap.Acceptance` hands to kernels.
 """
 
 # mypy: ignore-errors
@@ -15,20 +16,7 @@ import numpy.typing as npt
 from parcomp.bits import bit_of, lowest_bit, xorshift
 from parcomp.jit import inner_kernel, kernel
 
-__all__ = ["Acceptance", "Runs", "best_in_each_cell", "climb", "members"]
-
-
-class Acceptance(NamedTuple):
-    """Which queries accept each value.
-
-    The values of attribute ``a`` are ``first[a] … first[a + 1] - 1``.  ``accepting[v]`` are the queries that accept the
-    value ``v``, packed: all values, if they do not constrain its attribute.  ``telling[a]`` are the queries that
-    constrain attribute ``a``, packed.  Bits beyond the last query are ones in the first and zeros in the second.
-    """
-
-    first: npt.NDArray[np.int64]
-    accepting: npt.NDArray[np.uint64]
-    telling: npt.NDArray[np.uint64]
+__all__ = ["Runs", "best_in_each_cell", "climb"]
 
 
 class Runs(NamedTuple):
@@ -204,18 +192,3 @@ def climb(acceptance, gain, pulls, targets, rows, state, look, work_limit):
         for a in range(m):
             rows[r, a] = value[a] - first[a]
     return len(rows)
-
-
-@kernel
-def members(acceptance, rows, flags):
-    """Set ``flags[r, q]`` where row ``r``, by the numbers of its values, satisfies query ``q``."""
-    first, accepting, _ = acceptance
-    words = accepting.shape[1]
-    alive = np.empty(words, np.uint64)
-    for r in range(len(rows)):
-        alive[:] = ~np.uint64(0)
-        for a in range(rows.shape[1]):
-            for k in range(words):
-                alive[k] &= accepting[first[a] + rows[r, a], k]
-        for q in range(flags.shape[1]):
-            flags[r, q] = (alive[q >> 6] >> np.uint64(q & 63)) & np.uint64(1)

@@ -1,14 +1,15 @@
 """Files of noisy answers and of facts, in JSON Lines.
 
 An answer a line: ``{"id": "q7", "value": 1204, "scale": 14.1}``.  What ``parcomp batch --json`` prints is read as it
-is: an answer without an id belongs to the query of the same number, and the scale follows from ``expected_error``.  A
-fact a line: ``{"where": {"sex": "F"}, "value": 25102}``.
+is: an answer without an id belongs to the query in the same place, the kind of the noise follows from ``measure``, and
+its scale from ``expected_error``.  A fact a line: ``{"where": {"sex": "F"}, "value": 25102}``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,27 +17,65 @@ from typing import Any
 import numpy as np
 
 from parcomp.errors import DomainError, FileError, PredicateError, shown
-from parcomp.estimation.noises import Noise, scales_by_error
-from parcomp.model import Domain, Query, QueryId, parse_json, read_text
+from parcomp.estimation.noises import Noise, noise_of, noise_under, scales_by_error
+from parcomp.model import Domain, Query, QueryId, Workload, parse_json, read_text
+from parcomp.privacy import MEASURES
 
-__all__ = ["read_answers", "read_facts"]
+__all__ = ["Answers", "read_answers", "read_facts"]
 
-_OF_AN_ANSWER = ("id", "value", "scale", "expected_error")
-_BESIDE_IT = ("cached", "charge", "cost", "interval", "names", "notes")
+_OF_AN_ANSWER = ("id", "value", "scale", "expected_error", "measure")
+_BESIDE_IT = (
+    *("approximate", "cached", "charge", "cost", "errors", "interval", "names", "notes", "rehearsed"),
+    "rows_per_person",
+)
 """What an answer of a custodian says beside its number, which is of no use here."""
 
 _OF_A_FACT = ("id", "where", "value")
 
 
-def read_answers(path: str | Path, noise: Noise) -> tuple[dict[QueryId, float], dict[QueryId, float] | None]:
-    """The values by id, and the scales; None for these where no line has one.  Empty lines only count as lines."""
+_ELSEWHERE = {
+    "groups": "an answer with GROUP BY has a number for each group; ask for each by a statement of its own",
+    "columns": "an answer with several numbers is no count; ask for COUNT(*) by a statement of its own",
+}
+"""What an answer has that is no single count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A file of answers: their values by the ids of the queries, and what it says of their noise.
+
+    ``scales`` is None where no line has one, and ``noise`` where neither the lines nor the caller say of which kind it
+    is.
+    """
+
+    values: dict[QueryId, float]
+    scales: dict[QueryId, float] | None
+    noise: Noise | None
+
+
+def read_answers(path: str | Path, workload: Workload, noise: str | None = None) -> Answers:
+    """The answers of a file to the queries of a workload; empty lines only count as lines.
+
+    The kind of the noise is the one that the lines' measures say; one that is named must be the same.
+    """
+    lines = list(_objects(path, 'an answer is an object such as {"id": 1, "value": 12}'))
+    for line, fields in lines:
+        for field, instead in _ELSEWHERE.items():
+            if field in fields:
+                raise FileError(path, instead, line=line, field=field)
+        _check_keys(path, line, fields, _OF_AN_ANSWER, _BESIDE_IT)
+    said = _said_noise(path, lines, None if noise is None else noise_of(workload, noise))
+    kind = noise_of(workload, said)
+    if len(lines) != len(workload) and lines and not any("id" in fields for _, fields in lines):
+        raise FileError(
+            path,
+            f"{len(lines):,} answers without an id stand for {len(workload):,} queries; "
+            "have one for each query, in their order, or give each the id of its query",
+        )
     values: dict[QueryId, float] = {}
     scales: dict[QueryId, float] = {}
-    for number, (line, fields) in enumerate(_objects(path, 'an answer is an object such as {"id": 1, "value": 12}'), 1):
-        _check_keys(path, line, fields, _OF_AN_ANSWER, _BESIDE_IT)
-        query_id = fields.get("id", number)
-        if isinstance(query_id, bool) or not isinstance(query_id, (str, int)):
-            raise FileError(path, f"must be text or a whole number, not {shown(query_id)}", line=line, field="id")
+    for place, (line, fields) in enumerate(lines):
+        query_id = _id(path, line, fields, workload, place)
         if query_id in values:
             raise FileError(path, f"{shown(query_id)} was answered before", line=line, field="id")
         values[query_id] = _number(path, line, fields, "value")
@@ -44,10 +83,10 @@ def read_answers(path: str | Path, noise: Noise) -> tuple[dict[QueryId, float], 
         if bool(given) != bool(scales) and len(values) > 1:
             raise FileError(path, "either all answers state the scale of their noise, or none", line=line)
         if given:
-            number_given = _number(path, line, fields, given[0], least=0.0)
+            number = _number(path, line, fields, given[0], least=0.0)
             by_error = given[0] == "expected_error"
-            scales[query_id] = float(scales_by_error(noise, np.array([number_given]))[0]) if by_error else number_given
-    return values, scales or None
+            scales[query_id] = float(scales_by_error(kind, np.array([number]))[0]) if by_error else number
+    return Answers(values, scales or None, said)
 
 
 def read_facts(domain: Domain, path: str | Path) -> dict[Query, float]:
@@ -66,6 +105,40 @@ def read_facts(domain: Domain, path: str | Path) -> dict[Query, float]:
             raise FileError(path, "the same fact was stated before", line=line, field="where")
         facts[query] = _number(path, line, fields, "value", least=0.0)
     return facts
+
+
+def _id(path: str | Path, line: int, fields: dict[str, Any], workload: Workload, place: int) -> QueryId:
+    """The query that an answer belongs to: the one that it names, else the one in the same place."""
+    if "id" not in fields:
+        if place >= len(workload):
+            what = f"has no id, and is answer {place + 1:,} where there are {len(workload):,} queries"
+            raise FileError(path, f"{what}; give each answer the id of its query", line=line)
+        return workload.id_of(place)
+    given = fields["id"]
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise FileError(path, f"must be text or a whole number, not {shown(given)}", line=line, field="id")
+    return given
+
+
+def _said_noise(path: str | Path, lines: list[tuple[int, dict[str, Any]]], named: Noise | None) -> Noise | None:
+    """The kind of noise that the lines' measures say, else the one that is named."""
+    first = None
+    for line, fields in lines:
+        measure = fields.get("measure")
+        if measure is not None and measure not in MEASURES:
+            raise FileError(path, f"must be {', '.join(MEASURES)}, not {shown(measure)}", line=line, field="measure")
+        if line == lines[0][0]:
+            first = measure
+        if measure != first:
+            message = "all answers are of one measure, and all say it or none; put those of others in another file"
+            raise FileError(path, message, line=line, field="measure")
+    if first is None:
+        return named
+    noise = noise_under(first)
+    if named not in (None, noise):
+        message = f"answers of {first} have {noise} noise, not {named}; leave out --noise, as the lines say it"
+        raise FileError(path, message, line=lines[0][0], field="measure")
+    return noise
 
 
 def _objects(path: str | Path, what: str) -> Iterator[tuple[int, dict[str, Any]]]:

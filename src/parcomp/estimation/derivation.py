@@ -1,46 +1,42 @@
 """Answers that follow from others: a query whose count is a sum, with weights, of counts that were released.
 
 `all − men` is the count of women: a new query q is *in the span* of released ones if q = Σ a_i·q_i on every possible
-row.  Then Σ a_i·answer_i has the count of q as its mean, and the variance aᵀ·Σ·a, where Σ is the covariance of the
-noise; of all such weights the ones with the least variance are taken (Gauss and Markov).  It costs nothing.
+row (:mod:`parcomp.estimation.span`).  Then Σ a_i·answer_i has the count of q as its mean, and the variance aᵀ·Σ·a,
+where Σ is the covariance of the noise; of all such weights the ones with the least variance are taken (Gauss and
+Markov).  It costs nothing.
 
-*Exact.*  Each row says which queries it satisfies: a linear equation on the weights, solved in fractions.  That the
-weights hold on *all* rows is proven by two maximum overlaps of signed weights, of Σ a_i·q_i − q and of its negative,
-neither of which may be above 0; a row where one is gives the next equation.  A system without a solution proves that q
-is not in the span.  Every new equation is independent of those before it, so there are no more of them than queries.
+*Undeclared values.*  Where rows may have values that are not declared, all less men are women and whoever else there
+is.  Take a row's undeclared values on some attributes: the queries that test one of them fall out of the equation, and
+by inclusion and exclusion it falls apart into one for each set of attributes that queries test.  So a query follows
+then, if at all, from those that test just the attributes that it tests (but for complete ones).
 """
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtri
 
 from parcomp.errors import ArgumentError, SizeError, WorkloadError
 from parcomp.estimation.noises import Noise
-from parcomp.estimation.rows import ClimbedRows, Flags, Floats, with_outside
-from parcomp.estimation.signed import signed_overlap
+from parcomp.estimation.rows import Floats
+from parcomp.estimation.span import LARGEST_SUM, Solutions, holds_on_every_row, solve
 from parcomp.model import Query, Workload
-from parcomp.model.compile import compile_workload
 
-__all__ = ["Derivation", "derive"]
+__all__ = ["MOST_RELEASED", "Derivation", "derive", "derive_all"]
 
-_MOST = 300
-"""How many released queries are taken on: fractions take time."""
+MOST_RELEASED = 300
+"""How many released queries are taken on."""
 
-_GRAINS = (2**20, 2**10, 2**4, 1)
-"""Of which parts of 1 the weights that are free to choose are multiples: the finest that integers bear is taken."""
+_GRAINS = (1, 2, 6, 2**4, 2**7, 2**10, 2**14, 2**20)
+"""Of which parts of 1 the weights that are free to choose are multiples: the coarsest that serves is taken."""
 
-_LARGEST_SUM = 2**60
-"""More than whole weights may add up to."""
-
-_SEEDS = 4
-"""Rounds of rows that are looked at before the first proof."""
+_SERVES = 1.0005
+"""How much larger than the least the variance may be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,21 +64,22 @@ class Derivation:
 
     def half_width(self, confidence: float = 0.95) -> float:
         """The same as if the sum were normally distributed, which is close for several answers, but not proven."""
+        from scipy.special import ndtri  # noqa: PLC0415  slow to import, and quotes need none of it
+
         return float(ndtri((1 + confidence) / 2)) * math.sqrt(self.variance)
 
 
 def derive(
     query: Query,
-    released: Workload,
+    released: Workload | Sequence[Query],
     covariance: Floats,
     *,
-    outside: bool = False,
-    time_limit: float = 10.0,
-    seed: int = 1,
+    outside: bool | Collection[str] = False,
 ) -> Derivation | None:
-    """How a query follows from released ones; None where it does not, or where that was not proven in time.
+    """How a query follows from released ones; None where it does not.
 
     ``covariance`` is that of the noise on the released answers: a matrix, or the variances where noise is independent.
+    ``outside`` says that rows may have values that are not declared, or the attributes on which they may.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
@@ -91,70 +88,71 @@ def derive(
     >>> [str(weight) for weight in found.weights], found.variance, found.value(np.array([100.0, 45.0]))
     (['1', '-1'], 13.0, 55.0)
     """
-    deadline = time.monotonic() + time_limit
-    if query.domain != released.domain:
+    names = query.domain.names
+    if isinstance(outside, bool):
+        open_ones: Collection[str] = names if outside else ()
+    else:
+        open_ones = outside
+        for name in open_ones:
+            query.domain.index(name)
+    complete = frozenset(index for index, name in enumerate(names) if name not in open_ones)
+    return derive_all([query], list(released), covariance, complete)[0]
+
+
+def derive_all(
+    queries: Sequence[Query], released: Sequence[Query], covariance: Floats, complete: Collection[int]
+) -> list[Derivation | None]:
+    """The same for several queries, given the positions of the attributes of which every row has a declared value."""
+    if any(one.domain != query.domain for query in queries[:1] for one in (*queries, *released)):
         raise WorkloadError("a query belongs to another domain than the released ones")
     noise = _matrix(covariance, len(released))
-    if query.is_contradiction:
-        return Derivation((Fraction(0),) * len(released), 0.0)
-    if len(released) > _MOST:
-        raise SizeError(f"a query is derived from at most {_MOST} others, not {len(released):,}")
+    if len(released) > MOST_RELEASED:
+        raise SizeError(f"a query is derived from at most {MOST_RELEASED} others, not {len(released):,}")
     # Contradictions count nothing, but their noise may go with that of others.
-    asked = _Asked(Workload(released.domain, [*released, query]), outside)
-    equations = _Equations(len(released))
-    if not all(equations.add(row) for row in asked.some_rows(seed)):
+    found: list[Derivation | None] = [
+        Derivation((Fraction(0),) * len(released), 0.0) if query.is_contradiction else None for query in queries
+    ]
+    asked = [place for place, one in enumerate(found) if one is None]
+    for place, solutions in zip(asked, solve([queries[place] for place in asked], released, complete), strict=True):
+        if solutions is not None:
+            found[place] = _best(solutions, queries[place], released, noise, complete)
+    return found
+
+
+def _best(
+    solutions: Solutions, query: Query, released: Sequence[Query], noise: Floats, complete: Collection[int]
+) -> Derivation | None:
+    """About the least variance: exact where weights are bound, and in coarse parts of 1 where they are free."""
+    base = np.asarray(solutions.one, np.float64) / solutions.denominator
+    directions = np.asarray(solutions.kernel, np.float64) / solutions.denominator
+    chosen: Floats = np.zeros(0)
+    if solutions.free:
+        bends = directions.T @ noise @ directions
+        chosen = np.asarray(np.linalg.lstsq(bends, -directions.T @ noise @ base, rcond=None)[0], np.float64)
+    best = base + directions @ chosen
+    least = float(best @ noise @ best)
+    found: Derivation | None = None
+    for grain in _GRAINS:
+        steps = np.array([round(step) for step in (chosen * grain).tolist()], object)
+        whole = solutions.one * grain + (solutions.kernel @ steps if solutions.free else 0)
+        if sum(map(abs, whole.tolist())) >= LARGEST_SUM:
+            break
+        weights = tuple(Fraction(int(one), solutions.denominator * grain) for one in whole.tolist())
+        plain = np.array([float(weight) for weight in weights])
+        variance = float(plain @ noise @ plain)
+        if found is None or variance < found.variance:
+            found = Derivation(weights, variance)
+        if variance <= _SERVES * least:
+            break
+    if found is None or not _holds(found, query, released, complete):
         return None
-    while time.monotonic() < deadline:
-        candidates = (equations.best(noise, grain) for grain in _GRAINS)
-        weights, whole = next(((one, whole) for one in candidates if (whole := _whole(one)) is not None), (None, None))
-        if weights is None or whole is None:
-            return None
-        row = asked.violated(whole, deadline)
-        if row is None:
-            plain = np.array([float(weight) for weight in weights])
-            return Derivation(tuple(weights), float(plain @ noise @ plain))
-        if not len(row) or not equations.add(row):
-            return None
-    return None
+    return found
 
 
-class _Asked:
-    """The released queries and the new one, the last; a row is given as flags of those that it satisfies."""
-
-    def __init__(self, workload: Workload, outside: bool) -> None:
-        compilation = compile_workload(workload)
-        self._count, self._places = len(workload), compilation.queries
-        self._compiled = with_outside(compilation.compiled) if outside else compilation.compiled
-
-    def some_rows(self, seed: int) -> list[Flags]:
-        """Rows that satisfy different queries."""
-        source, draw = ClimbedRows(self._compiled, seed), np.random.default_rng(seed)
-        rounds = [source.price(draw.normal(size=len(self._places))).flags for _ in range(_SEEDS)]
-        return [self._spread(flags) for flags in np.unique(np.vstack(rounds), axis=0)]
-
-    def violated(self, whole: npt.NDArray[np.int64], deadline: float) -> Flags | None:
-        """A row on which weights do not add up to 0; None if there is none, and no flags if that is open."""
-        for signed in (whole, -whole):
-            found = signed_overlap(self._compiled, signed[self._places], deadline, enough=0)
-            if found.lower > 0:
-                flags = np.zeros(len(self._places), np.bool_)
-                flags[self._compiled.members(found.row)] = True
-                return self._spread(flags)
-            if found.upper > 0:
-                return np.zeros(0, np.bool_)
-        return None
-
-    def _spread(self, flags: Flags) -> Flags:
-        every = np.zeros(self._count, np.bool_)
-        every[self._places] = flags
-        return every
-
-
-def _whole(weights: list[Fraction]) -> npt.NDArray[np.int64] | None:
-    """The derived sum less the query, times a common denominator; None where that is beyond 64 bits."""
-    common = math.lcm(*(weight.denominator for weight in weights), 1)
-    numbers = [int(weight * common) for weight in weights] + [-common]
-    return np.array(numbers, np.int64) if sum(map(abs, numbers)) < _LARGEST_SUM else None
+def _holds(found: Derivation, query: Query, released: Sequence[Query], complete: Collection[int]) -> bool:
+    used = [bool(weight) for weight in found.weights]
+    weights = list(compress(found.weights, used))
+    return holds_on_every_row(weights, list(compress(released, used)), query, complete)
 
 
 def _matrix(covariance: Floats, count: int) -> Floats:
@@ -164,49 +162,3 @@ def _matrix(covariance: Floats, count: int) -> Floats:
     if noise.shape != (count, count) or not np.isfinite(noise).all() or (np.diag(noise) < 0).any():
         raise ArgumentError(f"the covariance of {count:,} answers is a finite matrix of {count:,} × {count:,}")
     return noise
-
-
-class _Equations:
-    """Σ_i row_i·a_i = row_last for each row, in reduced echelon form: each line has a pivot that no other line has."""
-
-    def __init__(self, unknowns: int) -> None:
-        self._unknowns = unknowns
-        self._lines: dict[int, list[Fraction]] = {}
-
-    def add(self, row: npt.NDArray[np.bool_]) -> bool:
-        """Take in the equation of a row; False if none solves all."""
-        line = [Fraction(int(flag)) for flag in row.tolist()]
-        for pivot, known in self._lines.items():
-            if line[pivot]:
-                line = _less(line, line[pivot], known)
-        pivot = next((place for place in range(self._unknowns) if line[place]), -1)
-        if pivot < 0:
-            return not line[-1]
-        line = [entry / line[pivot] for entry in line]
-        for other, known in self._lines.items():
-            if known[pivot]:
-                self._lines[other] = _less(known, known[pivot], line)
-        self._lines[pivot] = line
-        return True
-
-    def best(self, noise: Floats, grain: int) -> list[Fraction]:
-        """A solution of about the least variance: exact where bound, and a multiple of 1/grain where it is free."""
-        free = [place for place in range(self._unknowns) if place not in self._lines]
-        base = np.zeros(self._unknowns)
-        directions = np.zeros((self._unknowns, len(free)))
-        for column, place in enumerate(free):
-            directions[place, column] = 1.0
-        for pivot, line in self._lines.items():
-            base[pivot] = float(line[-1])
-            directions[pivot] = [-float(line[place]) for place in free]
-        chosen = np.linalg.lstsq(directions.T @ noise @ directions, -directions.T @ noise @ base, rcond=None)[0]
-        weights = [Fraction(0)] * self._unknowns
-        for place, weight in zip(free, chosen.tolist(), strict=True):
-            weights[place] = Fraction(round(weight * grain), grain)
-        for pivot, line in self._lines.items():
-            weights[pivot] = line[-1] - sum((line[place] * weights[place] for place in free), Fraction(0))
-        return weights
-
-
-def _less(line: list[Fraction], factor: Fraction, other: list[Fraction]) -> list[Fraction]:
-    return [entry - factor * known if known else entry for entry, known in zip(line, other, strict=True)]

@@ -137,6 +137,9 @@ def _interior(
         moved = float(weight @ residual**2)
         if np.abs(slope - s).max() <= tolerance and center * len(x) <= max(gap * moved, tolerance**2):
             break
+        if center == 0.0:
+            # Floats tell no product from 0 any more, and there is nothing left to shrink.
+            break
         system = gram.copy()
         system[diagonal, diagonal] += s / x + ridge
         try:

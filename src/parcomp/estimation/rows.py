@@ -2,7 +2,7 @@
 
 Each query has a gain, positive where its estimate is below what was answered.  A row is worth the sum of the gains of
 the queries that it satisfies.  Where few rows tell each other apart, all of them are looked at; else rows are climbed
-for, and the overlap engine proves, if there is time, that none is left (:mod:`parcomp.estimation.signed`).
+for, and the overlap engine proves, if there is time, that none is left (:mod:`parcomp.overlap.signed`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.bits import pack_bits, word_count
+from parcomp.bits import word_count
 from parcomp.estimation import _pricing_kernels as kernels
-from parcomp.estimation.signed import signed_overlap, whole_gains_up
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap import Leaf, MaskBlocks, Rule, accepting_queries, reduce
+from parcomp.overlap import Acceptance, Leaf, MaskBlocks, Rule, reduce, signed_overlap, whole_gains_up
 
 __all__ = ["ClimbedRows", "Flags", "Floats", "ListedRows", "Priced", "RowSource", "compiled_rows", "with_outside"]
 
@@ -110,22 +109,12 @@ class _Compiled:
 
     def __init__(self, compiled: CompiledWorkload) -> None:
         self._compiled = compiled
-        self._queries = compiled.query_count
-        first, accepting = accepting_queries(compiled)
-        constrains = np.zeros((compiled.attribute_count, self._queries), np.bool_)
-        owner = np.repeat(np.arange(self._queries), np.diff(compiled.start))
-        constrains[compiled.mask_attribute[compiled.term], owner] = True
-        self._acceptance = kernels.Acceptance(first, accepting, pack_bits(constrains))
-
-    def _flags(self, rows: Rows) -> Flags:
-        flags = np.zeros((len(rows), self._queries), np.bool_)
-        kernels.members(self._acceptance, rows, flags)
-        return flags
+        self._acceptance = Acceptance(compiled)
 
     def _picked(self, rows: Rows, worth: Floats, bound: float) -> Priced:
         """The best rows, those that satisfy the same queries once."""
         best = np.argsort(-worth, kind="stable")[: 4 * _MOST]
-        flags = self._flags(rows[best])
+        flags = self._acceptance.flags(rows[best])
         packed = np.ascontiguousarray(np.packbits(flags, axis=1))
         _, once = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
         once = np.sort(once)[:_MOST]
@@ -150,7 +139,9 @@ class ListedRows(_Compiled):
         """The best row of each cell, and the most that any row has, rounded up."""
         worth = np.empty(self._cells)
         values = np.zeros((self._cells, len(self._attributes) + 1), np.int32)
-        kernels.best_in_each_cell(self._acceptance, self._attributes, self._runs, self._size, gains, worth, values)
+        kernels.best_in_each_cell(
+            self._acceptance.arrays, self._attributes, self._runs, self._size, gains, worth, values
+        )
         rows = np.zeros((self._cells, self._compiled.attribute_count), np.int32)
         rows[:, self._attributes] = values[:, :-1]
         if self._last >= 0:
@@ -203,9 +194,9 @@ class ClimbedRows(_Compiled):
         targets = np.concatenate((np.full(len(self._best), -1, np.int64), wanted))
         rows = np.zeros((len(targets), self._compiled.attribute_count), np.int32)
         rows[: len(self._best)] = self._best
-        found = kernels.climb(self._acceptance, gains, _PULLS, targets, rows, self._state, _LOOK, _CLIMB_WORK)
+        found = kernels.climb(self._acceptance.arrays, gains, _PULLS, targets, rows, self._state, _LOOK, _CLIMB_WORK)
         rows = rows[:found]
-        worth = self._flags(rows) @ gains
+        worth = self._acceptance.flags(rows) @ gains
         self._best = rows[np.argsort(-worth, kind="stable")[:_KEPT]]
         return self._picked(rows, worth, np.inf)
 
@@ -213,5 +204,5 @@ class ClimbedRows(_Compiled):
         """Whether any row is left, by the overlap engine."""
         whole, unit = whole_gains_up(gains)
         found = signed_overlap(self._compiled, whole, deadline, int(enough / unit))
-        flags = self._flags(found.row[None, :])
+        flags = self._acceptance.flags(found.row[None, :])
         return Priced(flags, flags @ gains, max(0.0, found.upper * unit))

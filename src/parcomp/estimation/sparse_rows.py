@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.estimation.rows import Floats, Priced
-from parcomp.estimation.signed import whole_gains_up
 from parcomp.graph import WorkloadGraph
 from parcomp.model import Workload
-from parcomp.overlap import JointRows, WorkloadOverlap, satisfied
+from parcomp.overlap import JointRows, WorkloadOverlap, satisfied, whole_gains_up
 from parcomp.slices import LARGEST_SLICE
 
 __all__ = ["SparseRows"]

@@ -15,6 +15,7 @@ from parcomp.ledger.queries import ChargedQueries
 from parcomp.ledger.records import Request, Transaction
 from parcomp.ledger.seal import is_sealed, seal
 from parcomp.ledger.store import create_ledger, open_ledger
+from parcomp.ledger.strategy import StrategyRecord, matrix_digest, packed, touched, unpacked
 
 if TYPE_CHECKING:
     from parcomp.ledger.audit import Audit, audit_charges
@@ -31,6 +32,7 @@ __all__ = [
     "MarkFile",
     "Request",
     "Role",
+    "StrategyRecord",
     "Transaction",
     "UnwritableMarkError",
     "audit_charges",
@@ -41,11 +43,15 @@ __all__ = [
     "find_key",
     "is_sealed",
     "key_digest",
+    "matrix_digest",
     "new_key",
     "open_ledger",
     "open_marked_ledger",
+    "packed",
     "read_domain_text",
     "seal",
+    "touched",
+    "unpacked",
     "utc_now",
 ]
 

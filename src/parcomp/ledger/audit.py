@@ -10,6 +10,11 @@ row, and times min(2γ, replaced) against replacing one (:mod:`parcomp.privacy.l
 those with groups twice, since a row can leave one group and enter another.  *Precondition*: noise is made for the most
 by which replacing a row moves a number within one group.
 
+*Strategies* (:mod:`parcomp.ledger.strategy`).  A charge for a strategy must cost what the dearest of all rows does, be
+their values declared or not, which is worked out from its statements and from what it says was measured: the matrix
+beside it must have the digest in its statement, and atoms are listed again.  Against replacing a row a correlated
+strategy must have twice that, as two rows move its coordinates by up to twice what one does.
+
 *Loads* (:mod:`parcomp.ledger.load`).  A charge is read under the domain of its time and taken over to the last one, and
 the loss is worked out over that.  A load whose domain is no extension of the one before is a problem.
 
@@ -21,8 +26,10 @@ A chain shows no charges that were cut off at its end.  Who notes its head now a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from parcomp.certificate import verify
 from parcomp.costs import Cost
@@ -31,8 +38,10 @@ from parcomp.ledger.binding import Binding, domain_text, read_domain_text
 from parcomp.ledger.charge import Charge, chain_problems
 from parcomp.ledger.load import Load
 from parcomp.ledger.queries import ChargedQueries
-from parcomp.model import Domain, Query, Workload, groups_touched, lift, parse_json
+from parcomp.ledger.strategy import StrategyRecord, unpacked
+from parcomp.model import Domain, Query, Workload, groups_touched, lift, over_codes, parse_json, queries_of
 from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
+from parcomp.planning import atoms_charge, strategy_charge
 from parcomp.privacy import Neighbours, find_measure, neighbor_units
 
 __all__ = ["Audit", "audit_charges"]
@@ -79,12 +88,14 @@ def audit_charges(
     *,
     noted_head: str | None = None,
     ties: Iterable[tuple[str, str]] = (),
+    strategy_of: Callable[[str], str | None] = lambda _: None,
     time_limit: float = 60.0,
 ) -> Audit:
     """Check all charges of a ledger from the first one on; ``domain`` is the one that it should have come to.
 
     ``noted_head`` is the digest of the last charge as it was at some earlier time: it must still be in the chain.
     ``ties`` are the answers and requests of the ledger with the digests of the charges that they belong to.
+    ``strategy_of`` says what stands beside the charge with a digest, where it is that of a strategy.
     """
     entries = list(charges)
     problems = chain_problems(entries, binding.digest)
@@ -95,10 +106,10 @@ def audit_charges(
     if noted_head is not None and noted_head not in {binding.digest, *digests}:
         problems.append("the chain: does not hold the noted head; charges were cut off or written anew since")
     try:
-        reader = _Reader(read_domain_text(binding.domain, domain))
+        reader = _Reader(read_domain_text(binding.domain, domain), binding, strategy_of)
     except LedgerError as error:
         problems.append(f"the binding: {error}")
-        reader = _Reader(domain)
+        reader = _Reader(domain, binding, strategy_of)
     expenses: list[_Expense] = []
     bounds: list[tuple[Charge, int]] = []
     for charge in entries:
@@ -111,8 +122,10 @@ def audit_charges(
                 bounds.append((charge, 0 if expenses[-1].query.is_contradiction else charge.units))
         except ParcompError as error:
             problems.append(f"charge {charge.number}: {error}")
+            expenses += reader.feared(charge)
         except RecursionError:
             problems.append(f"charge {charge.number}: is nested too deeply")
+            expenses += reader.feared(charge)
     if domain_text(reader.domain) != domain_text(domain):
         problems.append(f"the {'last load' if loads else 'binding'}: is for another domain")
     problems.extend(_upper_problems(bounds))
@@ -162,8 +175,11 @@ class _Expense:
 class _Reader:
     """Reads what charges say, under the domain that they were made under; equal texts are read once."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, binding: Binding, strategy_of: Callable[[str], str | None]) -> None:
         self.domain = domain
+        self._measure = find_measure(binding.measure)
+        self._replacing = binding.neighbours == Neighbours.REPLACE_ONE
+        self._strategy_of = strategy_of
         self._queries = ChargedQueries(domain)
         self._read: dict[tuple[str, str], tuple[Query, int]] = {}
 
@@ -177,12 +193,48 @@ class _Reader:
     def expense(self, charge: Charge) -> _Expense:
         """The charge as an expense; an error says what is wrong with it."""
         _ = charge.entry
+        record = StrategyRecord.read(charge.statement)
+        if record is not None:
+            return _Expense(charge, self._strategy(charge, record), 2 * charge.units)
         texts = charge.statement, charge.where
         if texts not in self._read:
             self._read[texts] = self._meaning(*texts)
         query, touched = self._read[texts]
         spent = 0 if query.is_contradiction else charge.units
         return _Expense(charge, query, touched * spent)
+
+    def _strategy(self, charge: Charge, record: StrategyRecord) -> Query:
+        """What the charge of a strategy covers; an error where that is too little, or costs more than was charged."""
+        covered = self._queries.query(parse_json("where", charge.where))
+        queries: list[Query] = []
+        for text in record.statements:
+            statement = self._queries.statement(parse_json("statement", text))
+            if statement.text != text:
+                raise LedgerError("statement: is not in the notation that charges have")
+            queries += queries_of(statement)
+        if not all(_covers(covered, query) for query in queries):
+            raise LedgerError("where: does not cover all rows that the strategy asks about")
+        workload = over_codes(queries)
+        if record.matrix:
+            assert record.sigma is not None
+            matrix = unpacked(self._strategy_of(charge.digest), record.matrix)
+            cost = strategy_charge(workload, matrix, record.sigma, self._measure) * (2 if self._replacing else 1)
+        else:
+            places = [place for own, _ in record.histograms for place in own]
+            if sorted(places) != list(range(len(queries))):
+                raise LedgerError("statement: a query of the strategy is in none of its histograms, or in two")
+            cost = atoms_charge(workload, [(np.array(own, np.int64), units) for own, units in record.histograms])
+        if cost > charge.units:
+            raise LedgerError(f"the strategy costs {cost} units, and {charge.units} were charged")
+        return covered
+
+    def feared(self, charge: Charge) -> list[_Expense]:
+        """A charge that is not understood, as if it were for every row: what it spent must not be left out."""
+        try:
+            spent = 0 if charge.is_load else charge.entry.units
+        except LedgerError:
+            return []
+        return [_Expense(charge, Query(self.domain, ()), 2 * spent)] if spent else []
 
     def _meaning(self, statement: str, where: str) -> tuple[Query, int]:
         query = self._queries.query(parse_json("where", where))

@@ -29,11 +29,12 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
-from parcomp.errors import LedgerError, MissingLedgerError, shown
+from parcomp.errors import LedgerError, MissingLedgerError, one_line, shown
 from parcomp.ledger.binding import Binding
 from parcomp.ledger.durable import sync_directory
 from parcomp.ledger.ledger import BUSY_SECONDS, Ledger
 from parcomp.ledger.store import open_ledger
+from parcomp.tabular import counted
 
 __all__ = ["Mark", "MarkFile", "UnwritableMarkError", "open_marked_ledger"]
 
@@ -94,8 +95,8 @@ class MarkFile:
         if mark is not None:
             raise LedgerError(
                 f"{self.path.name} marks a ledger of {shown(binding.dataset)} version {shown(binding.version)} with "
-                f"{mark.number:,} charges, and it is not where the settings say; find it, since a fresh one would "
-                "spend its budget again"
+                f"{counted(mark.number, 'charge')}, and it is not where the settings say; find it, since a fresh one "
+                "would spend its budget again"
             )
 
     def check_writable(self) -> None:
@@ -217,9 +218,13 @@ class MarkFile:
         return True
 
     def _unwritable(self, reason: str) -> UnwritableMarkError:
+        remedy = "name a file that can be written as mark in [ledger]"
+        directory = self.path.parent
+        if not directory.exists():
+            reason, remedy = f"the directory {one_line(str(directory))} is missing", "make it first, or name another"
         return UnwritableMarkError(
             f"{self.path.name}: the mark of the ledger cannot be written ({reason}), and nothing is released without "
-            "it; name a file that can be written as mark in [ledger]"
+            f"it; {remedy}"
         )
 
 

@@ -141,6 +141,14 @@ _KEY_TABLES = (
         PRIMARY KEY (ledger, number), FOREIGN KEY (ledger, number) REFERENCES parcomp_key)""",
 )
 
+_STRATEGIES = ("parcomp_strategy",)
+
+_STRATEGY_TABLES = (
+    """CREATE TABLE parcomp_strategy (
+        ledger INTEGER NOT NULL REFERENCES parcomp_ledger, digest TEXT NOT NULL, content TEXT NOT NULL,
+        PRIMARY KEY (ledger, digest))""",
+)
+
 
 STEPS: Sequence[Step] = (
     Step(1, _TABLES, sqlite=_SQLITE_TRIGGERS, postgresql=_POSTGRESQL_TRIGGERS),
@@ -181,6 +189,20 @@ STEPS: Sequence[Step] = (
             ),
         ),
         postgresql=_postgresql_triggers(_KEYS),
+    ),
+    # The matrices of strategies, each with its charge: planned anew, one may be another than was charged.
+    Step(
+        5,
+        _STRATEGY_TABLES,
+        sqlite=(
+            *_sqlite_triggers(_STRATEGIES),
+            _sqlite_trigger(
+                "parcomp_strategy",
+                "INSERT",
+                "WHEN EXISTS (SELECT 1 FROM parcomp_strategy WHERE ledger = NEW.ledger AND digest = NEW.digest)",
+            ),
+        ),
+        postgresql=_postgresql_triggers(_STRATEGIES),
     ),
 )
 

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from parcomp.errors import LedgerError, shown
-from parcomp.model import Bands, Domain, Item, Predicate, Query, read_predicate
+from parcomp.model import (
+    Bands,
+    Condition,
+    Domain,
+    Grouping,
+    Item,
+    Predicate,
+    Query,
+    Statement,
+    read_predicate,
+)
 
 __all__ = ["ChargedQueries"]
 
@@ -46,6 +57,24 @@ class ChargedQueries:
                 case _:
                     raise LedgerError("statement: a group is an attribute, or an attribute with bands")
         return found
+
+    def statement(self, document: Mapping[str, object]) -> Statement:
+        """The statement that a strategy has, which must count the rows of a conjunction, in groups or not."""
+        conditions, groups = document.get("where"), document.get("groups", [])
+        known = document.keys() <= {"kind", "where", "groups"} and document.get("kind") == "count"
+        if not known or not isinstance(conditions, list) or not isinstance(groups, list) or len(conditions) != 1:
+            raise LedgerError("statement: a strategy is of counts of conjunctions")
+        self.grouped(groups)
+        return Statement(
+            Condition.of(self.query(conditions[0])), groups=tuple(self._grouping(group) for group in groups)
+        )
+
+    def _grouping(self, group: str | Mapping[str, Any]) -> Grouping:
+        if isinstance(group, str):
+            return Grouping(self._domain.index(group))
+        name, bands = group["attribute"], group["bands"]
+        members = tuple(self._predicate(name, written) for _, written in bands)
+        return Grouping(self._domain.index(name), Bands(tuple(label for label, _ in bands), members))
 
     def measured(self, document: Mapping[str, object]) -> Iterator[Query]:
         """Of each item of a statement the rows, among those of its condition, that it is of.
@@ -88,7 +117,9 @@ class ChargedQueries:
         if not all(isinstance(band, list) and len(band) == 2 for band in bands):
             raise LedgerError("statement: bands are pairs of a label and the values that bear it")
         members = tuple(self._predicate(name, written) for _, written in bands)
-        checked = Bands(tuple(label for label, _ in bands), members)
+        # A number that is not whole was written as a float, and is read exactly.
+        labels = (float(label) if isinstance(label, Decimal) else label for label, _ in bands)
+        checked = Bands(tuple(labels), members)
         size = self._domain.attributes[name].size
         return Predicate.from_runs(size, [run for member in checked.members for run in member.runs()])
 

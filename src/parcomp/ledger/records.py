@@ -121,9 +121,18 @@ class Records(ABC):
         """The stored answers of the charges with these digests; those without one are left out."""
         return {str(digest): str(answer) for digest, answer in self._of_digests("digest, answer", "answer", digests)}
 
+    def answered_of(self, digests: Iterable[str]) -> set[str]:
+        """Those of the digests whose charges have a stored answer."""
+        return {str(digest) for (digest,) in self._of_digests("digest", "answer", digests)}
+
     def answer(self, digest: str) -> str | None:
         """The stored answer of a charge."""
         return self.answers([digest]).get(digest)
+
+    def strategy(self, digest: str) -> str | None:
+        """What stands beside the charge of a strategy (:mod:`parcomp.ledger.strategy`); None if nothing does."""
+        rows = self._select("content", "strategy", "AND digest = ?", digest)
+        return str(rows[0][0]) if rows else None
 
     def answered(self) -> tuple[int, str]:
         """How many answers were stored, which never shrinks, and the digest of their trail."""
@@ -156,10 +165,12 @@ class Records(ABC):
         return [AccessKey(int(number), name, Role(role), *rest) for number, name, role, *rest in rows]
 
     def ties(self) -> list[tuple[str, str]]:
-        """Every answer and every request, in words, with the digest of the charge that it belongs to."""
+        """Every answer, matrix and request, in words, with the digest of the charge that it belongs to."""
         answers = self._select("position, digest", "answer", "ORDER BY position")
         requests = self._select("analyst, request_key, charges", "request")
-        return [(f"answer {position}", str(digest)) for position, digest in answers] + [
+        tied = [(f"answer {position}", str(digest)) for position, digest in answers]
+        tied += [("the matrix of a strategy", str(digest)) for (digest,) in self._select("digest", "strategy")]
+        return tied + [
             (f"the request {shown(key)} of {shown(analyst)}", str(digest))
             for analyst, key, charges in requests
             for digest in json.loads(charges)[0]
@@ -180,6 +191,15 @@ class Transaction(Records):
         """Number and digest of the charge that was appended last: nobody else appends while this lasts."""
         self._failed = False
         self.over = False
+
+    def append_strategy(self, entry: Entry, content: str) -> Charge:
+        """Append the charge of a strategy with what stands beside it, "" if nothing does: both or neither."""
+        with self._step():
+            check_text(content, "strategy")
+            [charge] = self.append([entry])
+            if content:
+                self._insert("strategy", "digest, content", [(charge.digest, content)])
+            return charge
 
     def append(self, entries: Sequence[Entry]) -> list[Charge]:
         """Append charges to the chain, all or none."""

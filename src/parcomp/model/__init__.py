@@ -20,7 +20,9 @@ from parcomp.model.attribute import (
 )
 from parcomp.model.bands import Bands
 from parcomp.model.condition import MAX_ALTERNATIVES, Condition
+from parcomp.model.counts import hull_of, over_codes, queries_of, why_not_counted
 from parcomp.model.domain import Domain
+from parcomp.model.entries import entries_for
 from parcomp.model.extension import check_extension, lift
 from parcomp.model.keyed_file import KeyedFile
 from parcomp.model.notation import Between, between, read_predicate, write_predicate
@@ -107,17 +109,22 @@ __all__ = [
     "between",
     "book_each",
     "check_extension",
+    "entries_for",
     "groups_touched",
+    "hull_of",
     "is_noisy",
     "is_unicode",
     "item_name",
     "items_in",
     "lift",
     "nodes_of",
+    "over_codes",
     "parse_json",
+    "queries_of",
     "read_decimal",
     "read_predicate",
     "read_text",
     "rounded",
+    "why_not_counted",
     "write_predicate",
 ]

@@ -23,7 +23,7 @@ from parcomp.errors import ArgumentError
 from parcomp.noise.mechanism import Mechanism, mechanism_for
 from parcomp.planning import Plan
 
-__all__ = ["Draw", "release", "solve_back"]
+__all__ = ["Draw", "group_columns", "release", "solve_back"]
 
 Draw = Callable[[Mechanism, Sequence[int]], list[int]]
 """Adds noise of its own to each of some integers."""
@@ -75,15 +75,19 @@ def solve_back(matrix: npt.NDArray[np.int64], coordinates: Sequence[int]) -> npt
     Equal columns, those of equal queries, share what belongs to them evenly, and columns of zeros get 0: so do the
     shortest solutions.
     """
-    columns, group = np.unique(matrix, axis=1, return_inverse=True)
-    count = np.bincount(group)
-    asked = columns.any(axis=0)
-    whole = (columns * count)[:, asked].astype(np.float64)
+    whole, place = group_columns(matrix)
     values = np.array([float(one) for one in coordinates])
     factor = cho_factor(whole.T @ whole, check_finite=False)
     found = cho_solve(factor, whole.T @ values, check_finite=False)
     # A second pass takes off what the first one's rounding left.
     found += cho_solve(factor, whole.T @ (values - whole @ found), check_finite=False)
-    answers = np.zeros(len(count))
-    answers[asked] = found
-    return np.asarray(answers[group.ravel()], np.float64)
+    return np.where(place >= 0, found[place], 0.0)
+
+
+def group_columns(matrix: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """One column for each set of equal ones, their sum; and which of them each query has, −1 for a column of zeros."""
+    columns, group = np.unique(matrix, axis=1, return_inverse=True)
+    asked = columns.any(axis=0)
+    place = np.where(asked, np.cumsum(asked) - 1, -1)
+    whole = (columns * np.bincount(group.ravel()))[:, asked].astype(np.float64)
+    return whole, place[group.ravel()]

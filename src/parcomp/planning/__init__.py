@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from parcomp.planning.result import *
     from parcomp.planning.strategies.charge import *
     from parcomp.planning.strategies.found import *
+    from parcomp.planning.strategies.relisted import *
     from parcomp.planning.utility import *
 
 _PLACES = {
@@ -22,6 +23,7 @@ _PLACES = {
     "result": "Objective Plan",
     "strategies.charge": "strategy_charge",
     "strategies.found": "Histogram",
+    "strategies.relisted": "atoms_charge histogram_of",
     "utility": "NOISES Noise average_error expected_error utility_gain utility_gain_simple",
 }
 __all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -1,34 +1,19 @@
 """Kernels that look for heavily covered rows: local search, once within the coverage of each group.
 
-``weight[g]`` is what group ``g`` costs, at least 0; floats, since a sum only ranks rows here.
+``weight[g]`` is what group ``g`` costs, at least 0; floats, since a sum only ranks rows here.  ``acceptance`` is what
+:class:`~parcomp.overlap.Acceptance` hands to kernels, with a query for each group.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
-from parcomp.bits import bit_of, has_bit, lowest_bit, xorshift
+from parcomp.bits import bit_of, lowest_bit, xorshift
 from parcomp.jit import inner_kernel, kernel
 
-__all__ = ["Acceptance", "climb", "cover"]
-
-
-class Acceptance(NamedTuple):
-    """Which groups accept each value.
-
-    The values of attribute ``a`` are ``first[a] … first[a + 1] - 1``.  ``accepting[v]`` are the groups that accept the
-    value ``v``, packed: all values, if they do not constrain its attribute.  ``telling[a]`` are the groups that
-    constrain attribute ``a``, packed: only they tell its values apart.
-    """
-
-    first: npt.NDArray[np.int64]
-    accepting: npt.NDArray[np.uint64]
-    telling: npt.NDArray[np.uint64]
+__all__ = ["climb"]
 
 
 @inner_kernel
@@ -154,18 +139,3 @@ def climb(acceptance, targets, weight, factors, rows, state, work_limit):
         for a in range(m):
             rows[position, a] = value[a] - first[a]
     return len(targets)
-
-
-@kernel
-def cover(acceptance, rows, covered):
-    """Set ``covered[r, g]`` where row ``rows[r]`` covers group ``g``."""
-    first, accepting, _ = acceptance
-    words = accepting.shape[1]
-    alive = np.empty(words, np.uint64)
-    for r in range(len(rows)):
-        alive[:] = ~np.uint64(0)
-        for a in range(rows.shape[1]):
-            for k in range(words):
-                alive[k] &= accepting[first[a] + rows[r, a], k]
-        for g in range(covered.shape[1]):
-            covered[r, g] = has_bit(alive[g >> 6], g)

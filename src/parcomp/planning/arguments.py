@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from parcomp.errors import ArgumentError, WorkloadError, shown
-from parcomp.model import QueryId, Workload
+from parcomp.model import QueryId, Workload, entries_for
 from parcomp.planning.accuracy import Floats, Units, costs_for_errors
 from parcomp.planning.result import Objective
 from parcomp.privacy import Measure
@@ -31,8 +31,11 @@ def check_strategy(strategy: StrategyName, measure: Measure, objective: Objectiv
         raise ArgumentError(f"unknown strategy {shown(strategy)}; there are {', '.join(names)}")
     if strategy == "independent":
         return
-    if objective != "mean" or ceilings is not None:
-        raise ArgumentError(f"a strategy is planned for the least mean error, without ceilings, not for {objective}")
+    planned = f"the strategy {strategy} is planned for the least mean error"
+    if ceilings is not None:
+        raise ArgumentError(f"{planned}, without ceilings of errors (--max-error); leave out one of the two")
+    if objective != "mean":
+        raise ArgumentError(f"{planned}, not for the objective {objective}; leave out one of the two")
     if strategy == "correlated" and measure.name == "pure":
         raise ArgumentError("a correlated strategy has Gaussian noise: plan under zcdp or gdp, or take atoms")
 
@@ -49,17 +52,7 @@ def check_kinds(workload: Workload, measure: Measure) -> None:
 
 def _per_query(workload: Workload, given: PerQuery, what: str) -> list[float | None]:
     """One entry for each query, None where nothing was given."""
-    if isinstance(given, Mapping):
-        unknown = [query_id for query_id in given if query_id not in set(workload.ids)]
-        if unknown:
-            raise WorkloadError(f"{what} is given for {shown(unknown[0])}, which is the id of no query")
-        entries: list[float | None] = [given.get(query_id) for query_id in workload.ids]
-    elif isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
-        entries = list(given)
-        if len(entries) != len(workload):
-            raise WorkloadError(f"{what} is given for {len(entries):,} queries, but there are {len(workload):,}")
-    else:
-        entries = [given] * len(workload)
+    entries: list[float | None] = entries_for(workload, given, what)
     for entry in entries:
         if entry is None:
             continue

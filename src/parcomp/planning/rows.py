@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap import accepting_queries
+from parcomp.overlap import Acceptance
 from parcomp.planning import _separation_kernels as kernels
 from parcomp.planning.problem import Floats
 
@@ -54,7 +54,7 @@ class EveryRow:
 
     def __init__(self, compiled: CompiledWorkload) -> None:
         grid = np.indices(tuple(compiled.sizes.tolist()), np.int32).reshape(compiled.attribute_count, -1).T
-        self.rows = _distinct(_Acceptance(compiled).cover(np.ascontiguousarray(grid)))
+        self.rows = _distinct(Acceptance(compiled).flags(np.ascontiguousarray(grid)))
         self._covered = self.rows.astype(np.float64)
 
     def first(self) -> Cover:
@@ -76,7 +76,7 @@ class SearchedRows:
     """Rows found by local search."""
 
     def __init__(self, compiled: CompiledWorkload, seed: int = 1) -> None:
-        self._acceptance = _Acceptance(compiled)
+        self._acceptance = Acceptance(compiled)
         self._state = np.array([(2 * seed + 1) * 0x2545F4914F6CDD1D % 2**63], np.uint64)
         self._groups = compiled.query_count
         self._next = 0
@@ -95,26 +95,7 @@ class SearchedRows:
         rows = np.zeros((len(targets), len(self._acceptance.arrays.telling)), np.int32)
         found = kernels.climb(self._acceptance.arrays, targets, cost, _FACTORS, rows, self._state, work)
         self._next = (self._next + found) % max(1, self._groups)
-        return _distinct(self._acceptance.cover(rows[:found]))
-
-
-class _Acceptance:
-    """Which groups accept each value, as bits."""
-
-    def __init__(self, compiled: CompiledWorkload) -> None:
-        self.groups = compiled.query_count
-        first, accepting = accepting_queries(compiled)
-        # Bits beyond the last group are never cleared, so that they tell nothing apart.
-        telling = np.zeros((compiled.attribute_count, accepting.shape[1]), np.uint64)
-        for attribute in range(compiled.attribute_count):
-            telling[attribute] = ~np.bitwise_and.reduce(accepting[first[attribute] : first[attribute + 1]], axis=0)
-        self.arrays = kernels.Acceptance(first, accepting, telling)
-
-    def cover(self, rows: npt.NDArray[np.int32]) -> Cover:
-        """Which groups each row covers."""
-        covered = np.zeros((len(rows), self.groups), np.bool_)
-        kernels.cover(self.arrays, rows, covered)
-        return covered
+        return _distinct(self._acceptance.flags(rows[:found]))
 
 
 def _distinct(cover: Cover) -> Cover:

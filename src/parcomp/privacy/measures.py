@@ -25,6 +25,7 @@ import numpy.typing as npt
 from parcomp.costs import (
     COST_KINDS,
     MAX_UNITS,
+    SYMBOLS,
     UNITS_PER_ONE,
     Amount,
     CostKind,
@@ -120,6 +121,14 @@ class Measure:
         """The additive units against a person who owns up to so many rows, given those against a single row."""
         return units * int(rows_per_person**self.group_power)
 
+    def group_factor(self, rows_per_person: int) -> int:
+        """By how much the parameter grows from one row to so many of one person.
+
+        >>> PURE.group_factor(3), ZCDP.group_factor(3), GDP.group_factor(3)
+        (3, 9, 3)
+        """
+        return int(rows_per_person ** (self.group_power // self.power))
+
     def _booked(self, squared: int, amount: Amount, units: int) -> int:
         if units * units < UNITS_PER_ONE:
             raise CostError(f"the square of {shown(amount)} is below one unit of 1e-9; nothing smaller can be booked")
@@ -128,9 +137,9 @@ class Measure:
         return squared
 
 
-PURE: Final = Measure("pure", "epsilon", "ε", 1, 1)
-ZCDP: Final = Measure("zcdp", "rho", "ρ", 1, 2)
-GDP: Final = Measure("gdp", "mu", "μ", 2, 2)
+PURE: Final = Measure("pure", "epsilon", SYMBOLS["pure"], 1, 1)
+ZCDP: Final = Measure("zcdp", "rho", SYMBOLS["zcdp"], 1, 2)
+GDP: Final = Measure("gdp", "mu", SYMBOLS["gdp"], 2, 2)
 MEASURES: Final[dict[str, Measure]] = {measure.name: measure for measure in (PURE, ZCDP, GDP)}
 
 

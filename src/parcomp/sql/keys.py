@@ -24,9 +24,9 @@ from parcomp.model import (
     Value,
 )
 from parcomp.sql.logic import Atom
-from parcomp.sql.scalars import Call, Of, Scalar, leaves_of
+from parcomp.sql.scalars import Call, Of, Scalar, is_constant, leaves_of
 from parcomp.sql.tree import TreeReader, shown_name
-from parcomp.sql.values import Values, label_of
+from parcomp.sql.values import Values, evaluate_constant, label_of
 
 __all__ = ["GroupKeys"]
 
@@ -66,6 +66,15 @@ class GroupKeys:
             if self._place(grouping) not in shown:
                 yield scalar, scalar.name if isinstance(scalar, Of) else name
 
+    def column(self, node: exp.Expr, scalar: Scalar) -> Expression:
+        """What a column shows."""
+        if is_constant(scalar):
+            try:
+                label_of(evaluate_constant(self.reader.domain, scalar))
+            except ParcompError as error:
+                self.reader.refuse_because(node, error)
+        return self.resolve(node, scalar)
+
     def resolve(self, node: exp.Expr, scalar: Scalar, clause: str = "SELECT") -> Expression:
         """An expression over items and labels; what it says of an attribute must follow from what is grouped by.
 
@@ -97,10 +106,10 @@ class GroupKeys:
             self._refuse_ungrouped(node, index, clause)
         try:
             values = Values(self.reader.domain, scalar)
+            tables = {grouping: self._table(grouping, values) for grouping in mine}
         except ParcompError as error:
             self.reader.refuse_because(node, error)
-        for grouping in mine:
-            table = self._table(grouping, values)
+        for grouping, table in tables.items():
             if table is not None:
                 return Mapped(self._place(grouping), table)
         name = shown_name(self.reader.domain.names[index])

@@ -18,13 +18,17 @@ from parcomp.sql.expressions import ExpressionReader
 from parcomp.sql.instead import SHAPE
 from parcomp.sql.keys import GroupKeys
 from parcomp.sql.logic import Constant, Formula, rows_where
-from parcomp.sql.scalars import Of, Scalar, leaves_of
+from parcomp.sql.scalars import Of, Scalar, depth_of, is_of_items, leaves_of
 from parcomp.sql.tokens import StatementTokens, split_statements
 from parcomp.sql.tree import TreeReader, parse_tree, shown_name, unwrapped
 from parcomp.sql.where import WhereReader
 
 __all__ = ["parse_selection", "parse_selections", "parse_statement", "parse_statements"]
 
+
+_MOST_DEPTH = 100
+"""Operations on aggregates that stand within each other, as those of a sum do: whatever comes after goes into them one
+by one, from wherever it is called, and must not run out of stack once something is charged."""
 
 _AFTER_A_LIST = {
     *(TokenType.FROM, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH)
@@ -128,12 +132,17 @@ class _SelectReader:
         order = self._order(ExpressionReader(reader, table, where, True, aliases, prefers_aliases=True), listed)
         scalars = [*(one.scalar for one in listed), *(one.scalar for one, _ in order)]
         scalars += [] if having is None else [having.scalar]
+        if any(depth_of(one) > _MOST_DEPTH and is_of_items(one) for one in scalars):
+            message = (
+                f"operations on aggregates are nested too deeply, more than {_MOST_DEPTH} in one another; write fewer"
+            )
+            reader.refuse(select, message)
         items = dict.fromkeys(leaf for one in scalars for leaf in leaves_of(one) if isinstance(leaf, Item))
         if not items and not keys:
             reader.refuse(select, f"there is no aggregate, and rows are never shown; {SHAPE}")
         statement = self._statement(condition, tuple(items), keys)
         places = GroupKeys(reader, table, statement, keys)
-        columns = [Column(one.name, places.resolve(one.node, one.scalar)) for one in listed]
+        columns = [Column(one.name, places.column(one.node, one.scalar)) for one in listed]
         columns += [
             Column(name, places.resolve(select, key)) for key, name in places.missing(columns, self._written_keys())
         ]
@@ -225,7 +234,10 @@ class _SelectReader:
         for item in group.expressions:
             node = unwrapped(item)
             if isinstance(node, exp.Literal):
-                scalar = self._position(node, listed, "GROUP BY").scalar
+                one = self._position(node, listed, "GROUP BY")
+                if one.has_items:
+                    self.reader.refuse(node, "GROUP BY takes attributes and expressions over them, not an aggregate")
+                scalar = one.scalar
             elif isinstance(node, exp.Tuple):
                 self.reader.unsupported(node, "GROUP BY takes attributes and expressions one after another")
             else:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from parcomp.model import Attribute, Binned, Categorical, Constant, Dated, Domain, Integer, Item
 from parcomp.sql.logic import Atom
 
-__all__ = ["Call", "Kind", "Of", "Scalar", "is_constant", "is_of_items", "kind_of", "leaves_of"]
+__all__ = ["Call", "Kind", "Of", "Scalar", "depth_of", "is_constant", "is_of_items", "kind_of", "leaves_of"]
 
 Kind: TypeAlias = Literal["integer", "number", "text", "boolean", "date", "bins", "several types", "null"]
 
@@ -50,6 +50,22 @@ def leaves_of(scalar: Scalar) -> Iterator[Constant | Of | Item | Atom]:
             yield from leaves_of(argument)
     else:
         yield scalar
+
+
+def depth_of(scalar: Scalar) -> int:
+    """How many calls stand within each other, at most; found without as many calls here.
+
+    >>> depth_of(Call("add", (Call("abs", (Constant(1),), "integer"), Constant(2)), "integer"))
+    2
+    """
+    deepest = 0
+    left: list[tuple[Scalar, int]] = [(scalar, 0)]
+    while left:
+        one, depth = left.pop()
+        if isinstance(one, Call):
+            left += [(argument, depth + 1) for argument in one.arguments]
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def is_constant(scalar: Scalar) -> bool:

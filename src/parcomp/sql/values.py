@@ -15,6 +15,7 @@ comparison of labels is a predicate on the attribute.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -35,6 +36,9 @@ __all__ = ["MAX_RUNS", "Values", "evaluate_constant", "label_of"]
 
 MAX_RUNS = 50_000
 """How often an expression may change over the values of its attribute."""
+
+_LARGEST = int(sys.float_info.max)
+"""Beyond it a number cannot be shown, and what was paid for could not be handed out."""
 
 _CHARACTERS_PER_PART = 16
 """Of a text that is made, so many count as much as one part of an expression."""
@@ -66,6 +70,7 @@ class Values:
         found = list(self._runs())
         by_hour = any(isinstance(scalar, datetime) and scalar.hour for _, _, scalar in found)
         for start, stop, scalar in found:
+            _check_size(scalar)
             label = f"{scalar:%Y-%m-%dT%H}" if by_hour and isinstance(scalar, datetime) else as_value(scalar)
             runs.setdefault((type(label), label), []).append((start, stop))
         labels = [label for _, label in runs]
@@ -264,7 +269,13 @@ def evaluate_constant(domain: Domain, scalar: Scalar) -> Any:
 
 def label_of(scalar: Any) -> Fraction | str | bool | None:
     """What an expression gives, as a constant; a moment is its ISO date."""
+    _check_size(scalar)
     return str(as_value(scalar)) if isinstance(scalar, datetime) else scalar
+
+
+def _check_size(scalar: Any) -> None:
+    if isinstance(scalar, Fraction) and abs(scalar) > _LARGEST:
+        raise PredicateError("this expression gives numbers beyond 1.7e308, which no answer can show")
 
 
 def _function(domain: Domain, scalar: Scalar) -> _At:

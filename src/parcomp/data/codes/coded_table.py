@@ -20,10 +20,11 @@ from typing import Any
 import numpy.typing as npt
 
 from parcomp.data import layout
+from parcomp.data.codes.classes import Classes, ClassPass
 from parcomp.data.codes.counting import Conditional, Measured, Passes
 from parcomp.data.layout import Imprint
 from parcomp.errors import DataError, ParcompError, one_line
-from parcomp.model import Domain, Statement
+from parcomp.model import Domain, Query, Statement
 
 __all__ = ["CodedTable", "OpenToOthersError", "missing", "replaced"]
 
@@ -83,6 +84,24 @@ class CodedTable(ABC):
                         for chunk in self._chunks(one.sql):
                             one.add(chunk)
         return passes.numbers()
+
+    def count_classes(self, lists: Sequence[Sequence[Query]]) -> list[Classes]:
+        """For each list of queries, none of them a contradiction, how many rows satisfy the same of them.
+
+        All lists are counted in one pass over the table.
+        """
+        made = ClassPass(
+            [[query.tested for query in queries] for queries in lists],
+            self.domain,
+            self._relation,
+            self.imprint.stored,
+        )
+        with self._lock:
+            self._check_open()
+            with self._telling_nothing():
+                for chunk in self._chunks(made.sql):
+                    made.add(chunk)
+        return made.classes()
 
     def content_digest(self) -> str:
         """The digest of the records, worked out anew; that of the imprint unless somebody has changed them."""

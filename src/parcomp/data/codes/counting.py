@@ -33,7 +33,17 @@ from parcomp.data.codes.keys import Key, Terms, condition_sql, run_count
 from parcomp.data.layout import MULTIPLICITY, column, outside
 from parcomp.model import Aggregate, Domain, Statement
 
-__all__ = ["FEW_CONDITIONS", "MOST_WORDS", "Conditional", "Measured", "Passes", "Scan"]
+__all__ = [
+    "FEW_CONDITIONS",
+    "MOST_WORDS",
+    "Conditional",
+    "Measured",
+    "Passes",
+    "Places",
+    "Scan",
+    "code_masks",
+    "scan_sql",
+]
 
 FEW_CONDITIONS = 24
 """Up to so many conditions are sums of one query."""
@@ -129,13 +139,13 @@ class Passes:
     def _spread_out(self, statement: Statement, aggregate: Aggregate) -> Measured:
         key = _spread_of(statement, aggregate)
         one = self._spread.get(key)
-        groups = [{}] * statement.group_count if one is None else one.groups()
+        base = _base(statement, aggregate) if aggregate.kind == "ranks" else 0
+        groups = [{}] * statement.group_count if one is None else one.groups(base)
+        if aggregate.kind == "ranks":
+            return groups
         if aggregate.kind == "distinct":
             return [len(rows) for rows in groups]
-        base = _base(statement, aggregate)
-        if aggregate.kind == "ranks":
-            return [{base + code: many for code, many in rows.items()} for rows in groups]
-        constant = base - aggregate.center
+        constant = _base(statement, aggregate) - aggregate.center
         return [
             sum(many * ((constant + code) ** 2 - aggregate.offset) for code, many in rows.items()) for rows in groups
         ]
@@ -245,11 +255,11 @@ class Scan:
         )
         sizes = [outside(attribute) for attribute in domain.attributes.values()]
         used = sorted({*tested, *read})
-        self.sql = _scan_sql(used, relation, grouped=4 * math.prod(sizes[i] + 1 for i in used) <= stored)
+        self.sql = scan_sql(used, relation, grouped=4 * math.prod(sizes[i] + 1 for i in used) <= stored)
         self._tested = [used.index(index) for index in tested]
         self._read = [used.index(index) for index in read]
         owner = np.repeat(np.arange(len(conditions)), [len(condition) for condition in conditions])
-        self._places, masks, full = _masks(queries, tested, sizes)
+        self._places, masks, full = code_masks(queries, tested, sizes)
         self._conditions = kernels.Conditions(masks, full, owner)
         self._count = np.zeros(len(conditions), np.int64)
         self._jobs = _Jobs.of(tallies, read)
@@ -293,7 +303,8 @@ class _View(Sequence[int]):
         return iter(self._numbers.tolist())
 
 
-def _scan_sql(used: Sequence[int], relation: str, *, grouped: bool) -> str:
+def scan_sql(used: Sequence[int], relation: str, *, grouped: bool) -> str:
+    """The query that reads some columns of all records; ``grouped`` reads equal ones once."""
     names = [column(index) for index in used]
     if not grouped:
         return f"SELECT {', '.join([*names, MULTIPLICITY])} FROM {relation}"
@@ -305,7 +316,7 @@ def _scan_sql(used: Sequence[int], relation: str, *, grouped: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Places:
     """Which place a code of one attribute has: runs of codes between ``edges``, numbered from ``first`` on."""
 
     first: int
@@ -313,7 +324,8 @@ class _Places:
     table: npt.NDArray[np.int32] | None
 
     @classmethod
-    def of(cls, first: int, edges: npt.NDArray[np.int64], size: int) -> _Places:
+    def of(cls, first: int, edges: npt.NDArray[np.int64], size: int) -> Places:
+        """The places of an attribute of so many values, between these edges of runs."""
         # Every run ends at an edge, so what is outside shares a place with values that no predicate accepts at most.
         table = None
         if size <= _TABLE_SIZE:
@@ -321,6 +333,7 @@ class _Places:
         return cls(first, edges, table)
 
     def __call__(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The place of each code."""
         found: npt.NDArray[Any]
         if self.table is not None:
             found = self.table[codes]
@@ -329,9 +342,9 @@ class _Places:
         return found
 
 
-def _masks(
+def code_masks(
     queries: Sequence[Terms], tested: Sequence[int], sizes: Sequence[int]
-) -> tuple[list[_Places], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+) -> tuple[list[Places], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """The places of each attribute that is tested, the mask of each place, and the mask of all queries."""
     runs: dict[int, list[tuple[int, int, int]]] = {index: [] for index in tested}
     testing: dict[int, list[int]] = {index: [] for index in tested}
@@ -339,13 +352,13 @@ def _masks(
         for index, predicate in terms:
             testing[index].append(number)
             runs[index] += [(start, stop, number) for start, stop in predicate.runs()]
-    places: list[_Places] = []
+    places: list[Places] = []
     marks = []
     first = 0
     for index in tested:
         ends = np.array(runs[index], np.int64).reshape(-1, 3)
         edges = np.unique(ends[:, :2])
-        places.append(_Places.of(first, edges, sizes[index]))
+        places.append(Places.of(first, edges, sizes[index]))
         low, high = (first + np.searchsorted(edges, ends[:, side], side="right") for side in (0, 1))
         marks.append((first, first + len(edges) + 1, np.array(testing[index], np.int64), low, high, ends[:, 2]))
         first += len(edges) + 1

@@ -58,6 +58,7 @@ class HistogramPass:
         self._keys: list[npt.NDArray[np.int64]] = []
         self._counts: list[npt.NDArray[np.int64]] = []
         self._gathered, self._most = 0, _LONG
+        self._by_base: dict[int, list[Histogram]] = {}
 
     def add(self, chunk: Sequence[npt.NDArray[Any]]) -> None:
         """Take some records, given as the columns of the query's result."""
@@ -83,14 +84,19 @@ class HistogramPass:
         if self._gathered > self._most:
             self._add_up()
 
-    def groups(self) -> list[Histogram]:
-        """How many rows of each group have each code, once all records were taken."""
-        self._add_up()
-        found: list[Histogram] = [{} for _ in range(math.prod(key.count for key in self._groups))]
-        for key, many in zip(self._keys[0].tolist(), self._counts[0].tolist(), strict=True):
-            group, code = divmod(key, self._size)
-            found[group][code] = many
-        return found
+    def groups(self, base: int = 0) -> list[Histogram]:
+        """How many rows of each group have each code, counted from ``base`` on, once all records were taken.
+
+        It is made once, and not to be changed: hundreds of quantiles may go by it.
+        """
+        if base not in self._by_base:
+            self._add_up()
+            found: list[Histogram] = [{} for _ in range(math.prod(key.count for key in self._groups))]
+            for key, many in zip(self._keys[0].tolist(), self._counts[0].tolist(), strict=True):
+                group, code = divmod(key, self._size)
+                found[group][base + code] = many
+            self._by_base[base] = found
+        return self._by_base[base]
 
     def _add_up(self) -> None:
         """Add up equal pairs; all rows together fit 64 bits."""

@@ -16,6 +16,7 @@ from parcomp.data.encoding.encoder import ColumnEncoder
 from parcomp.data.encoding.outcome import REASONS
 from parcomp.errors import one_line
 from parcomp.model import Attribute, Binned, Categorical, Dated, Integer, Stepped
+from parcomp.tabular import counted
 
 __all__ = ["AttributeReport", "Report"]
 
@@ -77,9 +78,11 @@ class Report:
     rows_left_out: int = 0
 
     def __str__(self) -> str:
-        lines = [f"{self.rows:,} rows, {self.rows - self.inside:,} of them with a value outside the domain"]
+        lines = [f"{counted(self.rows, 'row')}, {self.rows - self.inside:,} of them with a value outside the domain"]
         if self.persons is not None:
-            lines.append(f"{self.persons:,} persons; {self.rows_left_out:,} rows are left out")
+            left_out = self.rows_left_out
+            verb = "is" if left_out == 1 else "are"
+            lines.append(f"{counted(self.persons, 'person')}; {counted(left_out, 'row')} {verb} left out")
         for name, one in self.attributes.items():
             lines += [f"{one_line(name)}: {cause}" for cause in one.causes]
         return "\n".join(lines)
@@ -119,9 +122,10 @@ def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
     listed = ", ".join(f"`{one_line(text)}`" for text, _ in tokens.most_common(3))
     if tokens:
         verb = "looks like a null token" if len(tokens) == 1 else "look like null tokens"
-        yield f"{listed} {verb} ({sum(tokens.values()):,} values): add to nulls under [source]{_also(attribute)}"
+        seen = counted(sum(tokens.values()), "value")
+        yield f"{listed} {verb} ({seen}): add to nulls under [source]{_also(attribute)}"
     if tally["null"]:
-        yield f"{tally['null']:,} values are null: declare nullable = true to count them"
+        yield f"{_are(tally['null'])} null: declare nullable = true to count them"
     rest = Counter({text: count for text, count in texts.items() if text not in tokens})
     if isinstance(attribute, Categorical):
         yield from _name_causes(attribute, tally["unknown"] + tally["wrong_type"] - sum(tokens.values()), rest)
@@ -130,12 +134,13 @@ def _causes(column: ColumnEncoder, rows: int) -> Iterable[str]:
         if isinstance(attribute, Dated):
             yield f"{count:,} of {rows:,} dates do not parse{_examples(rest)}; {_about_dates(rest)}"
         elif isinstance(attribute, Integer):
-            yield f"{count:,} values are no whole numbers{_examples(rest)}; {_about_numbers(rest, whole=True)}"
+            yield f"{_no(count, 'whole number')}{_examples(rest)}; {_about_numbers(rest, whole=True)}"
         else:
-            yield f"{count:,} values are no numbers{_examples(rest)}; {_about_numbers(rest)}"
+            yield f"{_no(count, 'number')}{_examples(rest)}; {_about_numbers(rest)}"
     if tally["rounded"] and isinstance(attribute, Stepped):
         yield (
-            f"{tally['rounded']:,} values lie between two steps of {attribute.step}, and are taken to the nearest, in "
+            f"{_values(tally['rounded'], 'lies', 'lie')} between two steps of {attribute.step}, and "
+            f"{'is' if tally['rounded'] == 1 else 'are'} taken to the nearest, in "
             "sums and averages too: declare a finer step to keep them as they are"
         )
     yield from _end_causes(column)
@@ -152,16 +157,29 @@ def _end_causes(column: ColumnEncoder) -> Iterable[str]:
             way = f"add to nulls under [source]{_also(attribute)}"
             if not column.has_text:
                 way = f"make it null in a view, or before the table is read, since nulls are texts{_also(attribute)}"
-            yield f"`{code}` looks like a code for null ({times:,} values): {way}"
+            yield f"`{code}` looks like a code for null ({counted(times, 'value')}): {way}"
         if reason == "clipped" and column.tally[reason]:
-            yield f"{column.tally[reason]:,} values beyond low and high are taken to the nearer one{_examples(seen)}"
+            yield f"{_are(column.tally[reason], ' beyond low and high')} taken to the nearer one{_examples(seen)}"
         elif count:
             ways = "widen them"
             if isinstance(attribute, (Integer, Stepped, Binned)):
                 ways += ", or clip = true to take them to the ends"
             elif any(_POINT_IN_TIME.search(text) for text in seen):
                 ways += ", or declare under [source] the timezone whose clocks are meant"
-            yield f"{count:,} values lie beyond low and high: {ways}"
+            yield f"{_values(count, 'lies', 'lie')} beyond low and high: {ways}"
+
+
+def _values(count: int, singular: str, plural: str) -> str:
+    """So many values, and what they do."""
+    return f"{counted(count, 'value')} {singular if count == 1 else plural}"
+
+
+def _are(count: int, which: str = "") -> str:
+    return f"{counted(count, 'value')}{which} {'is' if count == 1 else 'are'}"
+
+
+def _no(count: int, thing: str) -> str:
+    return f"{_are(count)} no {thing}{'' if count == 1 else 's'}"
 
 
 def _also(attribute: Attribute) -> str:
@@ -200,16 +218,16 @@ def _name_causes(attribute: Categorical, count: int, texts: Counter[str]) -> Ite
     folded = {str(value).strip().casefold() for value in attribute.values}
     alike = Counter({text: number for text, number in texts.items() if text.strip().casefold() in folded})
     if alike:
+        differ = _values(sum(alike.values()), "differs", "differ")
         yield (
-            f"{sum(alike.values()):,} values differ from declared ones in case or in blanks only{_examples(alike)}; "
-            "declare them as they are stored"
+            f"{differ} from declared ones in case or in blanks only{_examples(alike)}; declare them as they are stored"
         )
         count -= sum(alike.values())
         texts = texts - alike
     if count > 0 and {type(value) for value in attribute.values} == {bool}:
-        yield f"{count:,} values are no booleans, which are true, false, 1 and 0{_examples(texts)}; declare values"
+        yield f"{_no(count, 'boolean')}, which are true, false, 1 and 0{_examples(texts)}; declare values"
     elif count > 0:
-        yield f"{count:,} values are not declared{_examples(texts)}"
+        yield f"{_are(count)} not declared{_examples(texts)}"
 
 
 def _examples(texts: Counter[str]) -> str:

@@ -46,7 +46,7 @@ __all__ = ["BLOCK", "Correlation", "correlate"]
 Floats = npt.NDArray[np.float64]
 AnyFloats = npt.NDArray[np.floating]
 
-BLOCK = 2_000
+BLOCK = 2_100
 """The most queries whose noise is correlated; more are cut into blocks."""
 
 _CLOSE = 5e-3

@@ -1,0 +1,82 @@
+"""Estimates beside the answers of a batch: what they say together about the true counts, for no further cost.
+
+An estimate follows from numbers that were released (``docs/error.md``).  The answer and its guaranteed interval stay as
+they are; the interval of the estimate is measured, not guaranteed, and marked as approximate.  Rows may have values
+that are not declared, so queries are written over codes (:func:`~parcomp.model.over_codes`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+import parcomp.estimation
+from parcomp.custodian.release import Release
+from parcomp.custodian.settings import Settings
+from parcomp.custodian.strategy import Strategy
+from parcomp.figures import Figure
+from parcomp.model import Item, Statement, over_codes, queries_of, why_not_counted
+
+if TYPE_CHECKING:
+    from parcomp.estimation import Estimate
+
+__all__ = ["NOTE", "Estimated", "estimated_apart", "estimated_together"]
+
+Estimated: TypeAlias = Mapping[str, Mapping[Item, Sequence[Figure]]]
+"""The estimates of statements, by their texts."""
+
+_SECONDS = 8.0
+"""How long an estimate may take."""
+
+NOTE = (
+    "the estimate is what all answers of the batch say together; its interval holds in about 95 of 100 answers, which "
+    "is measured and not guaranteed"
+)
+
+
+def estimated_together(strategy: Strategy, stored: str) -> tuple[Estimated, str]:
+    """Estimates from the answers of a strategy, and what is to be said of them."""
+    found = parcomp.estimation.estimate(
+        strategy.plan, np.array(strategy.answers(stored), np.float64), time_limit=_SECONDS
+    )
+    return _by_statement(strategy.statements, found), NOTE
+
+
+def estimated_apart(settings: Settings, bought: Sequence[tuple[Release, str]]) -> tuple[Estimated, str]:
+    """Estimates from answers with noise of their own, of those that are counts of conjunctions."""
+    counts = {
+        release.statement.text: (release, json.loads(stored)[0])
+        for release, stored in bought
+        if not why_not_counted(release.statement)
+    }
+    if not counts:
+        return {}, ""
+    statements = [release.statement for release, _ in counts.values()]
+    answers = [float(number) for _, numbers in counts.values() for number in numbers]
+    scales = [
+        release.mechanisms[0].scale for release, _ in counts.values() for _ in range(release.statement.group_count)
+    ]
+    noise = "laplace" if settings.measure.name == "pure" else "gaussian"
+    workload = over_codes([query for one in statements for query in queries_of(one)])
+    found = parcomp.estimation.estimate(workload, answers, scales, noise=noise, time_limit=_SECONDS)
+    return _by_statement(statements, found), NOTE
+
+
+def _by_statement(statements: Sequence[Statement], found: Estimate) -> Estimated:
+    figures: dict[str, Mapping[Item, Sequence[Figure]]] = {}
+    start = 0
+    for one in statements:
+        places = range(start, start + one.group_count)
+        start = places.stop
+        ends = [(float(low), float(high)) for low, high in found.intervals[places.start : places.stop]]
+        values = found.values[places.start : places.stop].tolist()
+        figures[one.text] = {
+            Item("count"): [
+                Figure(value, low, high, None, approximate=True)
+                for value, (low, high) in zip(values, ends, strict=True)
+            ]
+        }
+    return figures

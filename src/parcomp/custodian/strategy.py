@@ -1,0 +1,323 @@
+"""A batch that is measured as a whole: its plan, its one charge, and its answers.
+
+*What it costs.*  The queries of the statements, one for each group, are written over codes
+(:func:`~parcomp.model.over_codes`), so that the maximum over all rows is over rows with undeclared values too.  What
+the dearest row costs, c, is worked out from the queries and what is measured alone (:mod:`parcomp.noise.restored`).
+The charge covers the hull of the queries: a row outside it satisfies none of them and moves nothing.
+
+*Neighbors.*  With ``units`` u of the charge, the account needs that adding or removing a row costs u at most, and that
+replacing one costs u for each of the two rows that the hull covers, 2u at most (:mod:`parcomp.custodian.accountant`).
+
+- *Atoms*: a row moves one count of each histogram by 1.  Replacing a row is removing one and adding another, and costs
+  c for each: u = c.
+- *Correlated*: a row x moves the coordinates by H·w_x, of which the squared norm is F at most.  Replacing x by y moves
+  them by H·(w_y − w_x), whose norm is at most the sum of both, so its square is at most 4F and the cost at most 4c.
+  Where only one of both is in the hull, it is c.  So u = 2c where rows are replaced, and u = c elsewhere.
+
+*Persons of k rows.*  What k rows move is at most k times as long, so it costs k² as much; noise of atoms under pure
+differential privacy costs k times as much.  That is the group privacy which the budget was divided by.
+
+*The budget* of a batch is what may be disclosed about a person.  For a row that leaves R = ⌊B/k⌋ or ⌊B/k²⌋, and as
+replacing a row costs up to 2u, u ≤ ⌊R/2⌋ there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import parcomp.noise
+from parcomp.custodian.accountant import Expense
+from parcomp.custodian.settings import Settings
+from parcomp.errors import ArgumentError, CostError, LedgerError, SizeError, WorkloadError, shown
+from parcomp.figures import Figure
+from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest, packed, unpacked
+from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
+from parcomp.planning import Plan, plan
+from parcomp.privacy import Neighbours
+
+if TYPE_CHECKING:
+    from parcomp.data import CodedTable
+    from parcomp.noise import StrategyNoise
+
+__all__ = ["Part", "Strategy", "node_budgets", "plan_strategy", "read_strategy", "why_not_together"]
+
+_MOST_QUERIES = 20_000
+"""The most counts that a batch may ask for as a whole, each group being one."""
+
+_PLAN_SECONDS = 20.0
+"""How long planning may take."""
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """What is measured for some statements together; ``units`` are those of its charge.
+
+    ``statements`` are sorted by their texts, ``queries`` are what they count, one for each group, and ``plan`` is over
+    codes.  ``content`` is what the ledger keeps beside the charge.
+    """
+
+    record: StrategyRecord
+    content: str
+    statements: tuple[Statement, ...]
+    queries: tuple[Query, ...]
+    plan: Plan
+    units: int
+
+    @classmethod
+    def restored(
+        cls,
+        settings: Settings,
+        record: StrategyRecord,
+        content: str | None,
+        statements: Sequence[Statement],
+        units: int | None = None,
+    ) -> Strategy:
+        """The strategy that a record says is measured, for the statements that it names.
+
+        ``units`` are those that were charged; without them they are worked out.
+        """
+        factor = 2 if record.matrix and settings.neighbours == Neighbours.REPLACE_ONE else 1
+        known = None if units is None else units // factor
+        queries = tuple(query for one in statements for query in queries_of(one))
+        workload = over_codes(queries)
+        if record.matrix:
+            assert record.sigma is not None
+            matrix = unpacked(content, record.matrix)
+            if matrix.shape[1] != len(queries):
+                raise LedgerError("the matrix of the strategy is for other statements; see: parcomp ledger verify")
+            made = parcomp.noise.correlated_plan(workload, settings.measure, matrix, record.sigma, loss_units=known)
+        else:
+            counted = [(np.array(places, np.int64), units) for places, units in record.histograms]
+            made = parcomp.noise.atoms_plan(workload, settings.measure, counted, loss_units=known)
+        return cls(
+            record,
+            content or "",
+            tuple(statements),
+            queries,
+            made,
+            factor * made.loss_units if units is None else units,
+        )
+
+    @cached_property
+    def hull(self) -> Query:
+        """The query to charge."""
+        return hull_of(self.queries)
+
+    @property
+    def expense(self) -> Expense:
+        """What it is charged as."""
+        return Expense(self.hull, self.units, 2)
+
+    @property
+    def name(self) -> str:
+        """What is measured, in a word."""
+        return self.record.strategy
+
+    @property
+    def note(self) -> str:
+        """What is to be said of its answers."""
+        what = {
+            "correlated": "combinations of the counts were measured",
+            "atoms": "the classes of rows that no statement tells apart were counted",
+        }
+        return (
+            f"measured together with all statements of the batch, which is one charge ({self.name}: "
+            f"{what[self.name]}); the errors of its answers depend on each other"
+        )
+
+    @cached_property
+    def noise(self) -> StrategyNoise:
+        """The noise on the answers, all of them together."""
+        return parcomp.noise.joint_noise(self.plan)
+
+    @property
+    def mean_error(self) -> float:
+        """The mean over the statements of the mean expected error of each."""
+        return float(np.mean([self.errors_of(one).mean() for one in self.statements]))
+
+    def errors_of(self, statement: Statement) -> Any:
+        """The expected error of each group of a statement."""
+        return self.plan.expected_errors[self._places(statement)]
+
+    def release(self, table: CodedTable, *, draw: Callable[..., list[int]] | None = None) -> str:
+        """Noisy answers to all queries from the rows of a table, as the text that is stored."""
+        if self.plan.histograms:
+            lists = [[self.queries[one] for one in histogram.queries] for histogram in self.plan.histograms]
+            counted = []
+            for histogram, found in zip(self.plan.histograms, table.count_classes(lists), strict=True):
+                atoms = [0] * len(histogram.atoms)
+                for atom, many in zip(histogram.locate(found.satisfied).tolist(), found.counts, strict=True):
+                    if atom >= 0:
+                        atoms[atom] += many
+                counted.append(atoms)
+            answers: list[Any] = parcomp.noise.release(self.plan, [0] * len(self.queries), counted, draw=draw)
+            answers = [int(answer) for answer in answers]
+        else:
+            measured: list[Any] = table.measure(self.statements)
+            counts = [int(number) for one in measured for number in one[0]]
+            answers = parcomp.noise.release(self.plan, counts, draw=draw)
+        return json.dumps({"answers": answers}, separators=(",", ":"))
+
+    @staticmethod
+    def answers(stored: str) -> list[float]:
+        """The noisy answers to all queries that a stored text stands for."""
+        return list(_read_answers(stored))
+
+    @cached_property
+    def _widths(self) -> Any:
+        return self.noise.half_widths_up(_CONFIDENCE)
+
+    def figures(self, statement: Statement, stored: str) -> dict[Item, list[Figure]]:
+        """The figures of a statement that stored answers stand for, one in each group."""
+        places = self._places(statement)
+        figures = []
+        for place, value in enumerate(_read_answers(stored)[places], places.start):
+            width: int | float = float(self._widths[place])
+            if isinstance(value, int):
+                width = int(np.ceil(width))
+            figures.append(Figure(value, value - width, value + width, float(self.plan.expected_errors[place])))
+        return {Item("count"): figures}
+
+    def _places(self, statement: Statement) -> slice:
+        """Where the queries of a statement are."""
+        found = self._slices.get(statement.text)
+        if found is None:
+            raise ArgumentError(f"the statement is no part of the strategy: {shown(statement.text)}")
+        return found
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        ends = [0, *accumulate(one.group_count for one in self.statements)]
+        return {one.text: slice(*places) for one, places in zip(self.statements, pairwise(ends), strict=True)}
+
+
+@lru_cache(maxsize=4)
+def _read_answers(stored: str) -> tuple[float, ...]:
+    """The answers of a stored text, which is read once for all statements."""
+    return tuple(json.loads(stored)["answers"])
+
+
+def read_strategy(settings: Settings, charge: Charge, content: str | None) -> Strategy | None:
+    """The strategy that a charge since the last load was made for, None if it was for none.
+
+    ``content`` is what the ledger keeps beside the charge.  With the stored answer, ``queries``, ``answers`` and
+    ``noise.covariance`` say all that was released.
+    """
+    record = StrategyRecord.read(charge.statement)
+    if record is None:
+        return None
+    read = ChargedQueries(settings.domain)
+    statements = [read.statement(json.loads(text)) for text in record.statements]
+    return Strategy.restored(settings, record, content, statements, charge.units)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement of a strategy, as far as its answer goes."""
+
+    strategy: Strategy
+    statement: Statement
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the answer."""
+        return (self.strategy.note,)
+
+    def nothing(self) -> dict[Item, list[Figure]]:
+        """What no rows count, in each group."""
+        return {Item("count"): [Figure(0, 0, 0, 0.0) for _ in range(self.statement.group_count)]}
+
+    def figures(self, stored: str) -> dict[Item, list[Figure]]:
+        """The figures that stored answers stand for, one in each group."""
+        return self.strategy.figures(self.statement, stored)
+
+
+def why_not_together(settings: Settings, statements: Sequence[tuple[int, Statement]], asked: str) -> str:
+    """Why statements cannot be measured together, by their numbers; "" if they can."""
+    if asked == "correlated" and settings.measure.name == "pure":
+        return (
+            "a correlated strategy has Gaussian noise, and the dataset is accounted under pure differential privacy; "
+            "ask with the strategy atoms or auto"
+        )
+    for number, statement in statements:
+        reason = why_not_counted(statement)
+        if reason:
+            return f"statement {number:,} cannot be part of a strategy: {reason}; ask it by itself"
+    many = sum(statement.group_count for _, statement in statements)
+    if many > _MOST_QUERIES:
+        return f"the statements ask for {many:,} counts, and a strategy has at most {_MOST_QUERIES:,}; ask for fewer"
+    return ""
+
+
+def node_budgets(settings: Settings, row_budget: int) -> dict[str, int]:
+    """What the dearest row may cost in a strategy of each kind, where one row may cost so much."""
+    if settings.neighbours == Neighbours.REPLACE_ONE:
+        return {"correlated": row_budget // 4, "atoms": row_budget // 2}
+    return {"correlated": row_budget, "atoms": row_budget}
+
+
+def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: str, row_budget: int) -> Strategy:
+    """The strategy with the least mean error for these statements, sorted by their texts, within what a row may cost.
+
+    Raises :class:`~parcomp.errors.WorkloadError` where there is none, and :class:`~parcomp.errors.CostError` where the
+    budget is too small.
+    """
+    queries = [query for one in statements for query in queries_of(one)]
+    workload = over_codes(queries)
+    # A statement matters as much as any other, however many groups it has.
+    importance = [1 / one.group_count for one in statements for _ in range(one.group_count)]
+    kinds = ["correlated", "atoms"] if asked == "auto" else [asked]
+    if settings.measure.name == "pure":
+        kinds = ["atoms"]
+    found, reasons = [], []
+    budgets = node_budgets(settings, row_budget)
+    for kind in kinds:
+        try:
+            if budgets[kind] < 1:
+                raise CostError("one row would cost less than a unit of 1e-9")
+            made = plan(
+                workload,
+                settings.measure.name,
+                budget_units=budgets[kind],
+                importance=importance,
+                strategy="correlated" if kind == "correlated" else "atoms",
+                time_limit=_PLAN_SECONDS,
+            )
+            found.append(_kept(settings, statements, asked, row_budget, made, budgets[kind]))
+        except (SizeError, WorkloadError, CostError) as error:
+            reasons.append(error)
+    if not found:
+        costs = [error for error in reasons if isinstance(error, CostError)]
+        raise costs[0] if costs else WorkloadError(str(reasons[0]))
+    return min(found, key=lambda one: one.mean_error)
+
+
+def _kept(
+    settings: Settings, statements: Sequence[Statement], asked: str, row_budget: int, made: Plan, limit: int
+) -> Strategy:
+    """What is kept of a plan, read back and charged by what is read."""
+    texts = tuple(one.text for one in statements)
+    content = ""
+    if made.matrix is not None and made.sigma is not None:
+        content = packed(made.matrix)
+        record = StrategyRecord(texts, asked, row_budget, matrix_digest(made.matrix), made.sigma)
+    elif made.strategy == "atoms":
+        histograms = tuple((tuple(one.queries.tolist()), one.units) for one in made.histograms)
+        record = StrategyRecord(texts, asked, row_budget, histograms=histograms)
+    else:
+        raise WorkloadError(
+            "the rows that these statements tell apart are too many to be listed; ask with the strategy independent"
+        )
+    strategy = Strategy.restored(settings, record, content, statements)
+    if strategy.plan.loss_units > limit:
+        raise WorkloadError("what the strategy costs is not proven to be within its budget; ask for fewer statements")
+    return strategy

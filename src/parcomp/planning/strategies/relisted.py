@@ -1,0 +1,80 @@
+"""Strategies of atoms from what is kept of them: which queries each histogram is for, and the units of its noise.
+
+Atoms follow from the queries, so they are listed again and not kept.  What counting them costs is bounded without
+regard to how they were planned.  A row is in one atom of a histogram at most, so it costs the histogram's units if it
+satisfies one of its queries, and nothing otherwise.  So a row costs, by any of these rules,
+
+- at most the sum of the units of all histograms with a query that it satisfies;
+- where parts of the workload share no attribute, at most the sum of what it costs in each;
+- where no row satisfies queries of two parts, at most the largest of what it costs in each,
+
+and the least of what they say is taken, part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parcomp.errors import ArgumentError, SizeError
+from parcomp.model import Workload
+from parcomp.model.compile import compilable, compile_workload
+from parcomp.overlap import Leaf, Rule, reduce
+from parcomp.planning.strategies.atoms import Indices, list_atoms
+from parcomp.planning.strategies.charge import group_queries
+from parcomp.planning.strategies.found import Histogram
+from parcomp.planning.strategies.parts import Part
+
+__all__ = ["atoms_charge", "histogram_of"]
+
+_TOO_MANY = "the rows of this workload are too many to be listed"
+
+
+def histogram_of(workload: Workload, queries: Indices, units: int) -> Histogram:
+    """The atoms of some queries of a workload, listed from these queries; none may be a contradiction."""
+    own = workload[queries]
+    if not compilable(own):
+        raise SizeError(_TOO_MANY)
+    compilation = compile_workload(own)
+    if len(compilation.queries) != len(queries):
+        raise ArgumentError("a query that no row satisfies is no sum of atoms")
+    # Only values that the same queries accept are one: no value may be dropped for another.
+    root = reduce(compilation.compiled, (Rule.MERGE_VALUES,)).root
+    assert isinstance(root, Leaf)
+    atoms = list_atoms(root.compiled)
+    if atoms is None:
+        raise SizeError(_TOO_MANY)
+    return Histogram(queries, atoms, units)
+
+
+def atoms_charge(workload: Workload, histograms: Sequence[tuple[Indices, int]]) -> int:
+    """The additive units that counting the atoms of some queries each, with noise for some units each, costs.
+
+    Every query of the workload must be in one of the histograms.
+    """
+    grouped = group_queries(workload)
+    if grouped is None:
+        raise SizeError(_TOO_MANY)
+    whole, queries, group_of = grouped
+    counted: list[set[int]] = [set() for _ in whole.queries]
+    place = np.full(len(workload), -1)
+    place[queries] = group_of
+    covered = np.zeros(len(workload), np.bool_)
+    for number, (own, _) in enumerate(histograms):
+        covered[own] = True
+        for group in place[own].tolist():
+            if group >= 0:
+                counted[group].add(number)
+    if not covered[queries].all():
+        raise ArgumentError("a query of the strategy is in none of its histograms")
+    return _bound(whole, counted, [units for _, units in histograms])
+
+
+def _bound(part: Part, counted: Sequence[set[int]], units: Sequence[int]) -> int:
+    """What a row costs at most in a part; ``counted`` has the histograms of each group of equal queries."""
+    together = sum(units[one] for one in set[int]().union(*(counted[group] for group in part.queries.tolist())))
+    if part.kind == "leaf":
+        return together
+    apart = [_bound(one, counted, units) for one in part.parts]
+    return min(together, sum(apart) if part.kind == "sum" else max(apart))
