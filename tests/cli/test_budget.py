@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -101,6 +102,29 @@ def test_a_budget_of_two_numbers_is_shown_in_both(tmp_path, capsys):
     assert "accounted in rho (zcdp); epsilon was given; state the cost as rho (--rho X)" in failed(capsys)
 
 
+def test_the_scope_of_each_amount_of_a_quote_is_said(tmp_path, capsys):
+    """A cost is against one row, the ε of it against a person; under Gaussian DP three rows cost three times that."""
+    settings = {"budget": STATED, "rows_per_person": 3}
+    path = write_custodian(tmp_path / "zcdp", measure="zcdp", **settings)
+    assert run("quote", path, WOMEN, "--rho", "0.001") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"cost ρ = 0\.001 for one row \(ε = \S+ at δ = 1e-6 for a person\)", out)
+    assert "ρ = 0.009 for a person to what the dataset has spent" in out
+    path = write_custodian(tmp_path / "gdp", measure="gdp", **settings)
+    assert run("quote", path, WOMEN, "--mu", "0.001") == 0
+    assert "a person may have 3, which cost 3 times that" in capsys.readouterr().out
+    (tmp_path / "two.sql").write_text(f"{WOMEN};\n{MEN};\n")
+    assert run("batch", path, str(tmp_path / "two.sql"), "--mu", "0.001", "--quote") == 0
+    assert "what is added is for a person, and so is a --budget" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_quota_stated_at_another_delta_is_told_at_the_budgets(tmp_path, capsys):
+    quotas = {"anna": {"epsilon": "0.5", "delta": "1e-5"}}
+    path = write_custodian(tmp_path, measure="zcdp", budget=STATED, quotas=quotas)
+    assert run("budget", path) == 0
+    assert "each ε is at δ = 1e-6, that of the budget" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("measure", "written", "place", "message"),
     [
@@ -196,7 +220,7 @@ def test_domain_show_lists_what_can_be_asked_about(tmp_path, capsys):
     for words in (
         "visits: 6 attributes",
         "icd 4 C00, C01, I10, or null",
-        "chapter 2 a level of icd: Neoplasms (2), Other (1)",
+        "chapter 2 a level of icd: Neoplasms (C00, C01), Other (I10)",
         "age 120 0 to 119; beyond the ends, the nearest",
         "income 5,000 0 to below 750,000, in 5,000 equal bins",
         "dose 2,001 0.00 to 20.00, in steps of 0.01",
@@ -208,5 +232,5 @@ def test_domain_show_lists_what_can_be_asked_about(tmp_path, capsys):
     (shown,) = printed(capsys)
     assert shown["attributes"]["icd"]["levels"] == {"chapter": {"Neoplasms": ["C00", "C01"], "Other": ["I10"]}}
     assert main(["domain", "show"]) == 2
-    assert "--domain FILE" in failed(capsys)
+    assert "--domain FILE, or --server URL" in failed(capsys)
     assert run("domain show", path, "--domain", str(tmp_path / "domain.json")) == 2

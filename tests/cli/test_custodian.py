@@ -60,7 +60,8 @@ def test_a_refusal_exits_3_says_why_and_charges_nothing(settings, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        "parcomp: the budget leaves epsilon 0.4 on the rows of this query, which costs 0.6; ask at 0.4 or less\n"
+        "parcomp: the budget leaves epsilon 0.4 on the rows of this query, which costs epsilon 0.6; "
+        "ask at epsilon 0.4 or less\n"
     )
     assert len(charges(settings, capsys)) == 1
 
@@ -119,6 +120,20 @@ def test_people_see_numbers_with_errors_and_bars(settings, capsys):
     assert "count of every row, by sex" in out
 
 
+def test_a_quote_says_of_which_number_an_error_is_and_why_none_is_known(settings, capsys):
+    assert run("quote", settings, "SELECT SUM(age) / COUNT(*) FROM people", "--epsilon", "0.5") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "expected error not known before it is worked out from other numbers" in out
+    assert "best affordable" not in out
+    assert run("quote", settings, "SELECT COUNT(*) AS n, SUM(age) FROM people", "--epsilon", "0.5") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "error of SUM(age) ± " in out
+    assert "on average for n, for all that remains" in out
+    averages = "SELECT age, AVG(age) FROM people WHERE sex = 'F' AND age < 8 GROUP BY age"
+    assert run("ask", settings, averages, "--epsilon", "0.9") == 0
+    assert " on average over the groups, ± " in capsys.readouterr().out
+
+
 def test_a_batch_is_read_from_a_file(settings, capsys, tmp_path):
     """With a cost for each or a budget for all; quoted or asked; errors name the file."""
     batch = tmp_path / "batch.sql"
@@ -135,6 +150,31 @@ def test_a_batch_is_read_from_a_file(settings, capsys, tmp_path):
     assert "batch.sql" in capsys.readouterr().err
     assert run("batch", settings, str(tmp_path / "batch.txt"), "--epsilon", "0.1") == 2
     assert run("batch", settings, str(batch)) == 2
+
+
+def test_a_batch_may_be_measured_together(settings, capsys, tmp_path):
+    """Quoted, asked and asked again; told in the ledger, and verified."""
+    batch = tmp_path / "batch.sql"
+    batch.write_text(f"{WOMEN};\nSELECT COUNT(*) FROM people;\n{MEN};\n")
+    together = ("--budget", "0.5", "--strategy", "atoms")
+    assert run("batch", settings, str(batch), *together, "--quote") == 0
+    assert "measured together" in capsys.readouterr().out
+    assert run("batch", settings, str(batch), *together, "--estimate", "--json") == 0
+    answers = printed(capsys)
+    assert [answer["cost"] for answer in answers] == [0.5, 0, 0]
+    assert {answer["strategy"] for answer in answers} == {"atoms"}
+    assert all("estimate" in answer for answer in answers)
+    assert run("batch", settings, str(batch), *together, "--estimate") == 0
+    told = capsys.readouterr().out
+    assert "estimate " in told
+    assert "charge 1 paid for it" in told
+    assert len(charges(settings, capsys)) == 1
+    assert main(["ledger", "show", "-c", settings]) == 0
+    assert "3 statements measured together" in " ".join(capsys.readouterr().out.split())
+    assert main(["ledger", "verify", "-c", settings]) == 0
+    capsys.readouterr()
+    assert run("batch", settings, str(batch), "--epsilon", "0.1", "--strategy", "atoms") == 2
+    assert "give the batch a budget" in capsys.readouterr().err
 
 
 def test_every_command_keeps_the_quota_of_who_asks(capsys, tmp_path):
@@ -290,7 +330,7 @@ def test_a_ledger_that_is_gone_is_missed(settings, capsys, tmp_path, command, ar
     for path in tmp_path.glob("ledger.db*"):
         path.unlink()
     assert run(command, settings, *arguments) == 2
-    assert "custodian.mark marks a ledger of 'people' version '1' with 1 charges" in failed(capsys)
+    assert "custodian.mark marks a ledger of 'people' version '1' with 1 charge" in failed(capsys)
     text = (tmp_path / "custodian.toml").read_text()
     (tmp_path / "custodian.toml").write_text(text.replace("ledger.db", "leger.db"))
     assert run(command, settings, *arguments) == 2
@@ -334,7 +374,7 @@ def test_once_analysts_are_declared_every_request_names_one(capsys, tmp_path, co
     """Without a name no quota would apply."""
     settings = str(write_custodian(tmp_path, quotas={"anna": "0.3"}))
     assert run(command, settings, *arguments) == 2
-    assert "does not say who asks (--as NAME); the settings name anna" in failed(capsys)
+    assert 'does not say who asks (--as NAME, in Python analyst="NAME"); the settings name anna' in failed(capsys)
     assert run(command, settings, *arguments, "--as", "ben") == 2
     assert "unknown analyst 'ben'" in failed(capsys)
     assert run(command, settings, *arguments, "--as", "anna") == 0

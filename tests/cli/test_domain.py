@@ -78,7 +78,7 @@ def test_reading_values_is_warned_of(tmp_path):
     result = suggest(path, "--from-data", "--out", out)
     assert Domain.load(out).attributes == {"sex": SEX, "age": Integer(7, 7, nullable=True)}
     warning, nulls = result.stderr.splitlines()
-    assert warning.startswith("parcomp: warning: --from-data copies values of the data into the domain")
+    assert warning.startswith("parcomp: note: --from-data copies values of the data into the domain")
     assert nulls == (
         'parcomp: note: some texts seem to stand for null; put nulls = ["NA"] into [source] of the settings'
     )

@@ -9,6 +9,7 @@ import pytest
 from parcomp.cli.app import main
 from parcomp.estimation import Estimate, estimate
 from parcomp.samples import paper_example
+from tests.custodians import write_custodian
 
 ANSWERS = [3, 9, 4, 7, 2, -3]
 
@@ -70,34 +71,118 @@ def test_intervals_widen_with_their_probability(run):
 
 def test_people_see_a_table(run):
     """With what is proven."""
-    code, out, _ = run(lines())
+    code, out, _ = run(lines(), "--noise", "gaussian")
     assert code == 0
     for text in ("estimates of 6 queries, gaussian noise", "proven", "guaranteed", "q6", "95 % interval"):
         assert text in out
 
 
+BATCH = [
+    {
+        "charge": 3,
+        "value": value,
+        "interval": [0, 9],
+        "cost": 0.5,
+        "expected_error": 1.9,
+        "cached": False,
+        "names": [],
+        "measure": "pure",
+    }
+    for value in ANSWERS
+]
+
+
 def test_what_a_custodian_prints_is_read_as_it_is(run):
     """Lines of ``batch --json``: no ids, an expected error in place of a scale, and more that is of no use."""
-    batch = [
-        {
-            "charge": 3,
-            "value": value,
-            "interval": [0, 9],
-            "cost": 0.5,
-            "expected_error": 1.9,
-            "cached": False,
-            "names": [],
-        }
-        for value in ANSWERS
-    ]
-    code, out, err = run(batch, "--noise", "laplace", "--json")
-    assert code == 2
-    assert "an answer is given for 1, which is the id of no query" in err
-    numbered = [{**line, "id": f"q{i}"} for i, line in enumerate(batch, 1)]
-    code, out, _ = run(numbered, "--noise", "laplace", "--json")
+    code, out, _ = run(BATCH, "--json")
+    found = list(map(json.loads, out.splitlines()))
     assert code == 0
-    # E|Y| = 1/sinh(1/b) is 1.9 at b = 2; half-widths are those of Laplace noise.
-    assert json.loads(out.splitlines()[0])["raw_high"] == 3 + 6
+    assert [line["id"] for line in found] == [f"q{i}" for i in range(1, 7)]
+    assert [line["raw"] for line in found] == ANSWERS
+    # E|Y| = 1/sinh(1/b) is 1.9 at b = 2; half-widths are those of Laplace noise, as the measure says.
+    assert found[0]["raw_high"] == 3 + 6
+    assert run([{**line, "id": f"q{i}"} for i, line in enumerate(BATCH, 1)], "--json")[1] == out
+    assert run(BATCH, "--noise", "laplace", "--json")[1] == out
+
+
+@pytest.mark.parametrize(
+    ("measure", "cost", "noise"), [("pure", "--epsilon", "laplace"), ("zcdp", "--rho", "gaussian")]
+)
+def test_a_batch_of_a_custodian_is_estimated_from(tmp_path, capsys, measure, cost, noise):
+    """The file that ``batch --json`` printed, with the statements that it asked: nothing to be said beside it."""
+    settings, file, answers = write_custodian(tmp_path, measure=measure), tmp_path / "asked.sql", tmp_path / "a.jsonl"
+    file.write_text("-- all, and women\nSELECT COUNT(*)\nFROM people;\nSELECT COUNT(*) FROM people WHERE sex = 'F';\n")
+    assert main(["batch", "-c", str(settings), str(file), cost, "0.4", "--json"]) == 0
+    answers.write_text(capsys.readouterr().out)
+    printed = [json.loads(line) for line in answers.read_text().splitlines()]
+    asked = ["estimate", "--domain", str(tmp_path / "domain.json"), str(file), str(answers)]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert f"2 queries, {noise} noise" in out
+    assert "95 %, guaranteed" in out
+    assert main([*asked, "--json"]) == 0
+    for line, one in zip(map(json.loads, capsys.readouterr().out.splitlines()), printed, strict=True):
+        assert line["raw"] == one["value"]
+        # The custodian's interval is exact, and this one no narrower.
+        assert line["raw_low"] <= one["interval"][0]
+        assert line["raw_low"] > one["interval"][0] - 2
+
+
+@pytest.mark.parametrize(("measure", "noise"), [("pure", "laplace"), ("zcdp", "gaussian"), ("gdp", "gaussian")])
+def test_the_measure_says_which_noise_it_is(run, measure, noise):
+    """And then raw intervals are guaranteed; a name that contradicts it is an error."""
+    given = [{**line, "measure": measure} for line in BATCH]
+    code, out, _ = run(given)
+    assert code == 0
+    assert f"6 queries, {noise} noise" in out
+    assert "95 %, guaranteed" in out
+    other = "gaussian" if noise == "laplace" else "laplace"
+    code, _, err = run(given, "--noise", other)
+    assert code == 2
+    assert f"answers.jsonl:1: measure: answers of {measure} have {noise} noise, not {other}; leave out --noise" in err
+
+
+def test_without_a_word_of_the_noise_nothing_is_guaranteed(run):
+    """A guarantee that rests on an assumption names it; who says what the noise is has the guarantee."""
+    unsaid = [{name: value for name, value in line.items() if name != "measure"} for line in BATCH]
+    _, out, _ = run(unsaid)
+    assert "noise taken to be gaussian, as nothing says what it is (--noise)" in " ".join(out.split())
+    assert "only the raw one is guaranteed, if the noise is Gaussian" in " ".join(out.split())
+    assert "95 %, guaranteed" not in out
+    _, out, _ = run(unsaid, "--noise", "gaussian")
+    assert "95 %, guaranteed" in out
+
+
+def test_answers_without_ids_belong_to_the_queries_in_the_same_place(tmp_path, capsys, paper):
+    """Whatever the ids are: those of an SQL file are lines, and it may begin with a comment."""
+    file, answers = tmp_path / "counts.sql", tmp_path / "answers.jsonl"
+    counts = "-- the counts\nSELECT COUNT(*) FROM paper\nWHERE postcode = 'A';\nSELECT COUNT(*) FROM paper;\n"
+    file.write_text(counts)
+
+    def run(lines):
+        answers.write_text("\n".join(map(json.dumps, lines)))
+        code = main(["estimate", "--domain", str(tmp_path / "domain.json"), str(file), str(answers), "--json"])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    code, out, _ = run(BATCH[:2])
+    assert code == 0
+    assert [(line["id"], line["raw"]) for line in map(json.loads, out.splitlines())] == [(2, 3), (4, 9)]
+    code, _, err = run(BATCH[:3])
+    assert code == 2
+    assert "3 answers without an id stand for 2 queries; have one for each query, in their order, or give" in err
+    for more, told in (
+        ("SELECT postcode, COUNT(*) FROM paper GROUP BY postcode;", "counts.sql:5: estimates are of single counts"),
+        ("SELECT COUNT(DISTINCT postcode) FROM paper;", "counts.sql:5: estimates are of single counts"),
+        (
+            "SELECT COUNT(*) FROM paper WHERE postcode = 'A' OR native = 'Y';",
+            "counts.sql:5: estimates are of counts that one predicate for each attribute describes",
+        ),
+    ):
+        file.write_text(counts + more)
+        code, _, err = run(BATCH[:3])
+        assert code == 2
+        assert told in err
 
 
 def test_facts_and_values_outside(run):
@@ -128,6 +213,12 @@ BAD = {
     "negative scale": ([*GOOD[:5], {**GOOD[5], "scale": -1}], "answers.jsonl:6: scale: must be at least 0"),
     "twice": ([*GOOD, GOOD[0]], "answers.jsonl:7: id: 'q1' was answered before"),
     "bad id": ([*GOOD[:5], {**GOOD[5], "id": [1]}], "answers.jsonl:6: id: must be text or a whole number"),
+    "mixed": ([*BATCH[:5], {**BATCH[5], "measure": "gdp"}], "answers.jsonl:6: measure: all answers are of one measure"),
+    "unsaid": ([*GOOD[:5], {**GOOD[5], "measure": "gdp"}], "answers.jsonl:6: measure: all answers are of one measure"),
+    "no measure": ([{**GOOD[0], "measure": "rdp"}], "measure: must be pure, zcdp, gdp, not 'rdp'"),
+    "groups": ([*BATCH[:5], {"groups": []}], "answers.jsonl:6: groups: an answer with GROUP BY has a number for each"),
+    "several": ([*BATCH[:5], {"columns": []}], "answers.jsonl:6: columns: an answer with several numbers is no count"),
+    "too many": ([*GOOD, {"value": 3, "scale": 1}], "answers.jsonl:7: has no id, and is answer 7 where there are 6"),
     "no query": ([*GOOD, {**GOOD[0], "id": "q9"}], "answers.jsonl: an answer is given for 'q9'"),
     "unanswered": (GOOD[:5], "answers.jsonl: an answer is missing for 'q6'"),
     "no scale": ([*GOOD[:5], {"id": "q6", "value": 3}], "either all answers state the scale"),
@@ -174,3 +265,27 @@ def test_bad_options(run):
         code, _, err = run(lines(), *options)
         assert code == 2
         assert err.count("\n") == 1
+
+
+def test_all_that_a_custodian_says_beside_a_count_is_passed_over(tmp_path, capsys, monkeypatch):
+    """What `batch --json` really prints, also of a rehearsal, where a person may have several rows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("who,sex\n" + "".join(f"{i},{'FM'[i % 2]}\n" for i in range(40)))
+    domain = {"name": "t", "attributes": {"sex": {"values": ["F", "M"]}}}
+    (tmp_path / "domain.json").write_text(json.dumps(domain))
+    (tmp_path / "custodian.toml").write_text(
+        '[dataset]\nname = "t"\nversion = "1"\nsource = "t.csv"\ndomain = "domain.json"\n'
+        '[privacy]\nmeasure = "zcdp"\nbudget = "1"\nperson = "who"\nrows_per_person = 2\n'
+        '[ledger]\nurl = "sqlite:///ledger.db"\n'
+    )
+    (tmp_path / "asked.sql").write_text(
+        "SELECT COUNT(*) FROM t;\nSELECT COUNT(*) FROM t WHERE sex = 'F';\nSELECT COUNT(*) FROM t WHERE sex = 'M';\n"
+    )
+    assert main(["init", "-c", "custodian.toml", "--accept"]) == 0
+    for extra in ([], ["--dummy"]):
+        capsys.readouterr()
+        assert main(["batch", "-c", "custodian.toml", "asked.sql", "--rho", "0.01", "--json", *extra]) == 0
+        (tmp_path / "answers.jsonl").write_text(capsys.readouterr().out)
+        assert main(["estimate", "--domain", "domain.json", "asked.sql", "answers.jsonl", "--json"]) == 0
+        estimates = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert estimates[0]["value"] == pytest.approx(estimates[1]["value"] + estimates[2]["value"], abs=1e-3)

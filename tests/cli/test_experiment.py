@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from parcomp.cli import main
+from parcomp.cli.experiment import _progress
 from parcomp.experiments.journal import Journal
 from parcomp.experiments.registry import EXPERIMENTS
 
@@ -29,6 +30,30 @@ def test_a_single_one_goes_where_it_is_told(tmp_path, capsys):
     assert str(out / "table1.csv") in capsys.readouterr().out
     files = {"table1.csv", "table1-paper.csv", "table1.png", "table1.svg", "table1.journal.jsonl"}
     assert {path.name for path in out.iterdir()} == files
+
+
+def test_the_quick_form_does_not_write_over_the_full_one(tmp_path, monkeypatch, capsys):
+    """Both have tables of the same names, so by default they have directories of their own."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["experiment", "table1", "--quick", "--workers", "1"]) == 0
+    assert (tmp_path / "out/experiments/quick/table1.csv").exists()
+    assert not (tmp_path / "out/experiments/table1.csv").exists()
+    assert main(["experiment", "table1", "--quick", "--draw"]) == 0
+    assert "table1.png" in capsys.readouterr().out
+    assert main(["experiment", "table1", "--draw"]) == 2
+    assert "without --draw first" in capsys.readouterr().err
+
+
+def test_where_there_is_no_terminal_a_line_tells_how_far_it_is(monkeypatch, capsys):
+    clock = iter((0.0, 10.0, 70.0, 80.0, 200.0))
+    monkeypatch.setattr("parcomp.cli.experiment.time.monotonic", lambda: next(clock))
+    with _progress("census") as tell:
+        for done in (4, 5, 6, 10):
+            tell(done, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "census: goes on; 4 of 10 instances are measured",
+        "census: 5 of 10 instances, about 6 min left",
+    ]
 
 
 @pytest.mark.parametrize(("name", "near"), [("censu", "census"), ("regions", "feasible-regions"), ("tabel1", "table1")])

@@ -85,6 +85,24 @@ def test_people_see_means_a_chart_and_both_ends(tmp_path, capsys):
     assert (tmp_path / "out" / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_errors_of_other_statements_than_plain_counts_are_noted(tmp_path, capsys):
+    """For people and for programs; a file of plain counts has no note."""
+    pc.Domain({"ward": pc.Categorical(["a", "b"]), "cost": pc.Integer(0, 9)}, name="t").save(tmp_path / "domain.json")
+    arguments = ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "w.sql")]
+    arguments += ["--measure", "pure", "--budget", "1"]
+    (tmp_path / "w.sql").write_text(
+        "SELECT COUNT(*) FROM t;\nSELECT AVG(cost) FROM t;\nSELECT ward, COUNT(*) FROM t GROUP BY ward"
+    )
+    note = "errors are those of plain counts; with GROUP BY that of each group; 1 statement asks for something else"
+    assert main(arguments) == 0
+    assert capsys.readouterr().err.startswith(f"parcomp: note: {note}, of which")
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().err)["note"].startswith(note)
+    (tmp_path / "w.sql").write_text("SELECT COUNT(*) FROM t")
+    assert main(arguments) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_a_ceiling_alone_gives_the_budget(paper, capsys):
     """The paper's three queries that meet must each get ε ≈ 1/20."""
     assert main([*paper, "--measure", "pure", "--max-error", "20", "--json"]) == 0
@@ -107,7 +125,14 @@ def test_a_ceiling_alone_gives_the_budget(paper, capsys):
         (["--measure", "pure", "--budget", "0.000000001"], "too small"),
         (["--measure", "pure", "--budget", "1", "--strategy", "best"], "--strategy"),
         (["--measure", "pure", "--budget", "1", "--strategy", "correlated"], "zcdp or gdp"),
-        (["--measure", "gdp", "--budget", "1", "--strategy", "auto", "--objective", "max"], "least mean error"),
+        (
+            ["--measure", "gdp", "--budget", "1", "--strategy", "auto", "--objective", "max"],
+            "planned for the least mean error, not for the objective max; leave out one of the two",
+        ),
+        (
+            ["--measure", "gdp", "--max-error", "20", "--strategy", "auto"],
+            "planned for the least mean error, without ceilings of errors (--max-error); leave out one of the two",
+        ),
         (["--measure", "pure"], "--budget"),
         (["--budget", "1"], "--measure"),
     ],
@@ -130,7 +155,11 @@ def test_costs_of_another_measure_are_refused(paper, capsys):
 
 
 def test_an_interrupted_plan_exits_130_with_a_line(tmp_path):
-    """In the middle of the work, whatever the kernels are at."""
+    """In the middle of the work, whatever the kernels are at.
+
+    Python drops an interrupt that comes while it runs a callback of its own, so it is sent again after a while, as a
+    person would press the keys again.
+    """
     generator = np.random.default_rng(1)
     domain = pc.Domain({f"a{i}": pc.Integer(0, 11) for i in range(10)})
     queries = [
@@ -141,7 +170,10 @@ def test_an_interrupted_plan_exits_130_with_a_line(tmp_path):
     pc.Workload(domain, queries).save(tmp_path / "hard.jsonl")
     script = (
         "import os, signal, sys, threading\n"
-        "threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "for seconds in (3, 25, 50):\n"
+        "    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))\n"
+        "    timer.daemon = True\n"
+        "    timer.start()\n"
         "from parcomp.cli import main\n"
         "sys.exit(main('plan --domain domain.json hard.jsonl --measure pure --budget 1 --time-limit 90'.split()))"
     )

@@ -97,7 +97,7 @@ def printed(
         *(["ask", text, *custodian, cost, "1"] for text in ALONE[:6]),
         ["batch", "all.sql", *custodian, cost, "1", "--json"],
         *(["quote", text, *custodian, cost, "1", "--json"] for text in ALONE),
-        ["ask", "SELECT AVG(pay) FROM t WHERE married", *custodian, cost, "899", "--json"],
+        ["ask", "SELECT AVG(pay) FROM t WHERE married", *custodian, cost, "900", "--json"],
         ["budget", *custodian, "--json"],
     ]
     found = {}

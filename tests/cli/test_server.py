@@ -9,7 +9,9 @@ import sys
 import pytest
 
 from parcomp.cli import main
+from parcomp.custodian import Answer, Balance, Custodian, Quote
 from tests.cli.terminal import CTRL_D, ENTER, TAB, Terminal
+from tests.custodians import ROWS
 from tests.service.served import EVERYONE, MEN, WOMEN, people
 
 
@@ -52,6 +54,179 @@ def test_people_read_tables(served, capsys):
         assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "-3"], "a cost must be above 0, not '-3'"),
+        (["--epsilon", "x"], "a cost must be a number, not 'x'"),
+        (["--epsilon", "1e-12"], "below one unit of 1e-9"),
+        ([], "people is accounted in epsilon (pure); no cost was given; state the cost as epsilon (--epsilon X)"),
+        (["--epsilon", "1", "--rho", "1"], "epsilon and rho were given"),
+        (["--rho", "1"], "people is accounted in epsilon (pure); rho was given"),
+    ],
+)
+def test_wrong_costs_are_complained_of_as_settings_do(served, capsys, options, words):
+    for command in ("quote", "ask"):
+        said = []
+        for at in (["--server", served.url], ["-c", str(served.path), "--as", "anna"]):
+            assert main([command, WOMEN, *options, *at]) == 2
+            said.append(capsys.readouterr().err)
+        assert words in said[0]
+        assert said[0] == said[1]
+
+
+def test_an_address_without_its_scheme_is_told_how_to_be_written(capsys, monkeypatch):
+    monkeypatch.setenv("PARCOMP_KEY", "pc_x")
+    assert main(["budget", "--server", "127.0.0.1:8771"]) == 2
+    assert "begins with http:// or https://, as 'http://127.0.0.1:8771' does" in capsys.readouterr().err
+
+
+def test_a_domain_of_a_server_is_shown_as_one_of_settings(capsys, tmp_path, monkeypatch):
+    """With the line on the rows that were taken of each person."""
+    rows = [{**row, "id": str(place)} for place, row in enumerate(ROWS)]
+    with people(tmp_path, rows=rows, person="id", rows_per_person=3) as served:
+        monkeypatch.setenv("PARCOMP_KEY", served.keys["anna"])
+        said = []
+        for at in (["--server", served.url], ["-c", str(served.path)]):
+            assert main(["domain", "show", *at]) == 0
+            said.append([line for line in capsys.readouterr().out.splitlines() if "[info" not in line])
+        assert said[0] == said[1]
+        assert said[0][-1] == "at most 3 rows of each person were taken; numbers are about these"
+
+
+STATED = {"epsilon": "1", "delta": "1e-6"}
+ODD = {"epsilon": "0.5", "delta": "1e-5"}
+
+
+@pytest.mark.parametrize("rows_per_person", [1, 3])
+def test_a_server_is_shown_as_settings_are(rows_per_person, capsys, tmp_path, monkeypatch):
+    """Word for word: the ε of budgets of (ε, δ), footnotes on persons, what is affordable, and what was bought."""
+    settings = {"measure": "zcdp", "budget": STATED, "quotas": {"anna": ODD, "ben": None}}
+    with people(tmp_path / "served", rows_per_person=rows_per_person, **settings) as served:
+        monkeypatch.setenv("PARCOMP_KEY", served.keys["anna"])
+        asked = ["ask", WOMEN, "--rho", "0.0005"]
+        assert main([*asked, "--server", served.url]) == 0
+        bought = " ".join(capsys.readouterr().out.split())
+        assert "charge 1, ρ = 0.0005" in bought
+        assert ("a person may have 3, which cost 9 times that" in bought) == (rows_per_person == 3)
+        several = "SELECT COUNT(*), SUM(age), SUM(age) / COUNT(*) FROM people"
+        for command, words in (
+            (["quote", MEN, "--rho", "0.0005"], ["fits the budget and the quota", "at δ = 1e-6", "best affordable"]),
+            (["quote", WOMEN, "--rho", "0.0005"], ["free: it was bought before"]),
+            (["quote", MEN, "--rho", "0.5"], ["does not fit: the "]),
+            (["quote", several, "--rho", "0.0005"], ["on average for COUNT(*), for all", "not known before"]),
+            (["quote", "SELECT AVG(age) FROM people", "--rho", "0.0005"], ["error over 1,000 rows"]),
+            (asked, ["free: charge 1 paid for it"]),
+            (["budget"], ["remaining ρ", "each ε is at δ = 1e-6, that of the budget", "against adding"]),
+        ):
+            assert main([*command, "--server", served.url]) == 0
+            told = shown(capsys)
+            assert main([*command, "-c", str(served.path), "--as", "anna"]) == 0
+            assert shown(capsys) == told
+            text = " ".join(" ".join(told).split())
+            assert all(one in text for one in words), text
+            if command[0] == "quote" and rows_per_person == 3:
+                assert "for one row; a person may have 3, which cost 9 times that" in text
+        with Custodian.open(served.path) as custodian:
+            quote = custodian.quote(several, rho="0.0005", analyst="anna")
+            assert Quote.read(as_sent(quote.as_json())) == quote
+            assert Balance.read(as_sent(custodian.balance().document())) == custodian.balance()
+            answer = custodian.ask(WOMEN, rho="0.0005", analyst="anna")
+            assert Answer.read(as_sent(answer.as_json())).paid == answer.paid
+
+
+APPROXIMATE = (
+    "SELECT age, COUNT(*) FROM people GROUP BY age HAVING COUNT(*) > -1000",
+    "SELECT age, COUNT(*) AS n, SUM(age) FROM people GROUP BY age ORDER BY n LIMIT 3",
+    "SELECT sex, VARIANCE(age), COUNT(*) FROM people GROUP BY sex",
+    "SELECT STDDEV(age) FROM people",
+)
+
+
+@pytest.mark.parametrize("sql", APPROXIMATE)
+def test_approximate_intervals_are_marked_as_settings_mark_them(sql, served, capsys):
+    command = ["ask", sql, "--epsilon", "0.1"]
+    assert main([*command, "--server", served.url]) == 0
+    capsys.readouterr()
+    assert main([*command, "--server", served.url]) == 0
+    told = shown(capsys)
+    assert main([*command, "-c", str(served.path), "--as", "anna"]) == 0
+    assert shown(capsys) == told
+    assert " about " in " ".join(told)
+    with Custodian.open(served.path) as custodian:
+        answer = custodian.ask(sql, epsilon="0.1", analyst="anna")
+        read = Answer.read(as_sent(answer.as_json()))
+    marks = [[figure.approximate for figure in column.known] for column in answer.measured]
+    assert [[figure.approximate for figure in column.known] for column in read.measured] == marks
+    assert read.as_json() == answer.as_json()
+
+
+BATCH = """-- of two
+SELECT COUNT(*) FROM people WHERE age = 1;  SELECT sex, COUNT(*) FROM people
+GROUP BY sex;
+"""
+
+
+REFUSED = (
+    "two.sql:2: statement 2 of 2: the quota of anna leaves rho 0.000145058 for each of the 3 rows that a person may "
+    "have (epsilon "
+)
+
+
+def test_a_batch_of_a_server_is_as_one_of_settings(capsys, tmp_path, monkeypatch):
+    """Heads, quotes, refusals with their file and line, and errors with their place, word for word."""
+    settings = {"measure": "zcdp", "budget": STATED, "quotas": {"anna": ODD, "ben": None}, "rows_per_person": 3}
+    file = tmp_path / "two.sql"
+    with people(tmp_path / "served", **settings) as served:
+        monkeypatch.setenv("PARCOMP_KEY", served.keys["anna"])
+        for text, options, expected, words in (
+            (BATCH, ["--rho", "0.0001", "--quote"], 0, "together: adds"),
+            (BATCH, ["--budget", "0.001", "--quote"], 0, "together: adds"),
+            (BATCH, ["--rho", "0.0008", "--quote"], 0, "statement 2 does not fit"),
+            (
+                BATCH,
+                ["--rho", "0.0008"],
+                3,
+                REFUSED,
+            ),
+            (BATCH, ["--rho", "0.0008", "--json"], 3, '"limit": "quota of anna", "left": {"budget": '),
+            (BATCH.replace("sex,", "sexx,"), ["--rho", "0.0001"], 2, "two.sql:2: column 52: "),
+            (BATCH.replace("BY sex", "BY sexx"), ["--rho", "0.0001"], 2, "two.sql:3: column 10: "),
+            ("SELECT 'x", ["--rho", "0.0001"], 2, "two.sql:1: column 8: "),
+            (BATCH, [], 2, "--budget for all of them"),
+            (BATCH, ["--rho", "0.0001", "--key", "k"], 0, "count where age = 1"),
+        ):
+            file.write_text(text)
+            command = ["batch", str(file), *options]
+            said = []
+            for at in (["--server", served.url], ["-c", str(served.path), "--as", "anna"]):
+                assert main([*command, *at]) == expected, capsys.readouterr()
+                out, error = capsys.readouterr()
+                said.append(([line for line in out.splitlines() if "[info" not in line], error))
+            assert words in " ".join(" ".join([*said[0][0], said[0][1]]).split())
+            assert said[0] == said[1]
+        assert main(["batch", str(file), "--rho", "0.0001", "--dummy", "--server", served.url]) == 0
+        assert "count of every row, by sex" in shown(capsys)
+    assert len(said[0][0]) > 4
+
+
+def shown(capsys):
+    """What the command printed, without what the server in this process logs."""
+    return [line for line in capsys.readouterr().out.splitlines() if "[info" not in line]
+
+
+def as_sent(document):
+    return json.loads(json.dumps(document))
+
+
+def test_the_domain_of_a_server_is_shown(served, capsys):
+    assert main(["domain", "show", "--server", served.url]) == 0
+    told = shown(capsys)
+    assert main(["domain", "show", "-c", str(served.path)]) == 0
+    assert shown(capsys) == told
+    assert main(["domain", "show", "--server", served.url, "-c", str(served.path)]) == 2
+
+
 def test_exit_codes(served, capsys, tmp_path, monkeypatch):
     at = ("--server", served.url)
     code, _, error = run(capsys, "ask", EVERYONE, "--epsilon", "0.9", *at)
@@ -65,7 +240,7 @@ def test_exit_codes(served, capsys, tmp_path, monkeypatch):
         (["ask", WOMEN, "--epsilon", "0.1", "-c", str(served.path), *at], "--server URL"),
         (["ask", WOMEN, "--epsilon", "0.1", "--as", "ben", *at], "leave --as out"),
         (["batch", str(file), "--epsilon", "0.1", *at], "bad.sql"),
-        (["batch", str(file), "--epsilon", "0.1", "--quote", *at], "not offered with --server"),
+        (["batch", str(file), "--epsilon", "0.1", "--quote", *at], "bad.sql:1"),
         (["batch", str(file), "--budget", "0.1", "--dummy", *at], "shared out"),
         (["shell", *at, "--as", "ben"], "leave --as out"),
         (["shell", *at, "--rho", "0.1"], "accounted in epsilon"),
@@ -110,13 +285,13 @@ def test_a_session_with_a_server(served, tmp_path):
         terminal.wait_for(lambda: terminal.line.endswith(" sex = 'F'"))
         terminal.type(";" + ENTER)
         shown = terminal.wait_for_prompts(2, prompt)
-        assert "charge 1, cost 0.1" in shown
+        assert "charge 1, ε = 0.1" in shown
         assert "left on these rows: ε = 0.4" in shown
         for number, (typed, expected) in enumerate(
             (
                 (f"? {MEN};", "0 to what the dataset has spent"),
-                ("\\budget", "quota of anna"),
-                ("\\history", "count where sex F"),
+                ("\\budget", "remaining ε"),
+                ("\\history", "count where sex = F"),
                 ("\\domain", "0 to 9"),
                 ("SELECT COUNT(*) FROM people WHERE sexx = 1;", "sexx"),
             ),
@@ -139,5 +314,5 @@ def test_statements_are_piped_to_a_server(served):
     command = [sys.executable, "-m", "parcomp.cli", "shell", "--server", served.url, "--epsilon", "0.1"]
     done = subprocess.run(command, input=f"{WOMEN};\n? {MEN};\nSELECT x;", capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "charge 1, cost 0.1" in done.stdout
+    assert "charge 1, ε = 0.1" in done.stdout
     assert "standard input:3" in done.stderr

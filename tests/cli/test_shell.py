@@ -106,6 +106,39 @@ def test_a_statement_goes_on_over_lines_until_it_is_complete(start, settings):
     assert "charge 1, ε = 0.1" in terminal.wait_for_prompts(2, PROMPT)
 
 
+def test_a_command_is_heeded_while_a_statement_goes_on(start, settings):
+    """The statement waits for its end; leaving leaves it unasked."""
+    terminal = start()
+    terminal.wait_for_prompts(1, PROMPT)
+    terminal.type("SELECT COUNT(*)" + ENTER)
+    terminal.wait_for(lambda: terminal.line.strip() == ".>")
+    terminal.type("\\budget" + ENTER)
+    terminal.wait_for("0 charges")
+    terminal.wait_for(lambda: terminal.line.strip() == ".>")
+    terminal.type("FROM people WHERE age < 5;" + ENTER)
+    assert "charge 1, ε = 0.1" in terminal.wait_for("charge 1, ε = 0.1")
+    terminal.wait_for(lambda: terminal.line == PROMPT.strip())
+    terminal.type("SELECT COUNT(*)" + ENTER)
+    terminal.wait_for(lambda: terminal.line.strip() == ".>")
+    terminal.type("\\quit" + ENTER)
+    assert terminal.wait_for_end() == 0
+
+
+def test_long_errors_do_not_break_within_words(start, settings):
+    """A terminal would break them at its width."""
+    terminal = start()
+    terminal.wait_for_prompts(1, PROMPT)
+    terminal.type("\\cost 2" + ENTER)
+    terminal.wait_for(lambda: terminal.line == "people ε 2>")
+    terminal.type("SELECT COUNT(*) FROM people;" + ENTER)
+    terminal.wait_for("or less")
+    message = (
+        "leaves epsilon 0.5 on the rows of this query, which costs epsilon 2; the budget leaves epsilon 1; "
+        "ask at epsilon 0.5 or less"
+    )
+    assert message in " ".join(line.strip() for line in terminal.shown.splitlines())
+
+
 def test_the_books_are_looked_at_by_commands(start, settings):
     with Custodian.open(settings) as custodian:
         custodian.ask(WOMEN, epsilon="0.1", analyst="anna")
@@ -116,12 +149,12 @@ def test_the_books_are_looked_at_by_commands(start, settings):
         terminal.type(command + ENTER)
         terminal.wait_for_prompts(number, PROMPT)
     shown = terminal.shown
-    assert "count where sex F" in shown
+    assert "count where sex = F" in shown
     assert "age 3" not in shown, "the charges of others are not one's own"
     assert "sequential" in shown
     assert "0 to 9" in shown
     assert "? SELECT …;" in shown
-    assert "unknown command '\\\\nonsense'" in shown
+    assert "unknown command \\nonsense;" in shown
     terminal.type("\\quit" + ENTER)
     assert terminal.wait_for_end() == 0
 
@@ -331,9 +364,13 @@ def test_every_domain_can_be_shown(tmp_path, capsys):
         "income": {"low": 0, "high": 100, "bins": 5},
     }
     settings = write_custodian(tmp_path, rows=[], domain={"name": "people", "attributes": attributes})
-    ended = piped(settings, "\\domain\n\\domain code")
+    ended = piped(settings, "\\domain\n\\domain code\n\\domain half")
     assert (ended.returncode, ended.stderr) == (0, "")
-    for text in ("… (50 in all)", "half", "low (1), high", "by day, or null", "steps of 0.01", "5 equal bins", "C49"):
+    assert "half, a level of code: 2 groups" in ended.stdout
+    shown = " ".join(ended.stdout.split())
+    assert "low (C00), high (C01, C02, C03, C04, … (49 in all))" in shown
+    assert "low 1 C00 high 49 C01, C02, C03, C04, C05" in shown
+    for text in ("… (50 in all)", "half", "by day, or null", "steps of 0.01", "5 equal bins", "C49"):
         assert text in ended.stdout, text
 
 

@@ -193,7 +193,7 @@ def test_rows_of_a_person_are_bounded(tmp_path, capsys):
         file.write("\n" + ",".join(map(str, rows[0].values())))
     code, out, _ = run(capsys, "load", "-c", settings)
     assert code == 0, "that rows of a person are left out was accepted, and cannot be changed"
-    assert "Of 1 rows that were added 0 are taken" in out
+    assert "1 row was added, of which 0 are taken." in out
 
 
 def test_all_that_is_amiss_is_said_at_once(tmp_path, capsys):
@@ -236,6 +236,8 @@ def test_the_lines_where_persons_have_several_rows(tmp_path, capsys):
         (["ask", "SELECT COUNT(*) FROM people", "--rho", "0.1"], [taken, f"charge 1, ρ = 0.1 {dearer}"]),
         (["quote", "SELECT COUNT(*) FROM people WHERE sex = 'F'", "--rho", "0.1"], [dearer]),
         (["domain", "show"], [taken]),
+        (["budget"], [f"these amounts are for a person; a cost is {dearer}"]),
+        (["quote", "SELECT AVG(age) FROM people", "--rho", "0.1"], ["ρ = 0.1 for one row", "ρ = 0.9 for a person to"]),
         (["ledger", "show"], [f"costs are {dearer}"]),
     ):
         assert main([*command, "-c", str(settings)]) == 0

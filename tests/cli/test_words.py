@@ -14,6 +14,7 @@ from parcomp.cli import main
 from parcomp.cli.problems import Problem
 from parcomp.cli.words import statement_in_words
 from parcomp.errors import LedgerError, MissingLedgerError, ParcompError, RefusedError
+from parcomp.sql import parse_statement
 from tests.custodians import write_custodian
 from tests.docs.test_commands import COMMANDS
 
@@ -200,6 +201,29 @@ def test_categories_are_listed_and_not_told_by_a_range():
     assert statement_in_words(where, domain) == "count where age 2 to 4 and region south or east or west"
     excluded = '{"where":[{"region":["north",{"from":"east","to":"west"}]}],"kind":"count"}'
     assert statement_in_words(excluded, domain) == "count where region north or east or west"
+    several = pc.Domain(
+        {
+            "icd": pc.Categorical(
+                ["C00", "C01", "I10", "I11"],
+                nullable=True,
+                levels={"chapter": {"Neoplasms": ["C00", "C01"], "Circulation": ["I10", "I11"]}},
+            ),
+            "insured": pc.Categorical([True, False]),
+            "income": pc.Binned(0, 100, 10),
+        },
+        name="visits",
+    )
+    for sql, words in (
+        ("SELECT chapter, COUNT(*) FROM visits GROUP BY chapter", "count of every row, by chapter"),
+        ("SELECT COUNT(*) FROM visits WHERE chapter = 'Neoplasms'", "count where chapter = Neoplasms"),
+        ("SELECT COUNT(*) FROM visits WHERE insured AND icd = 'C00'", "count where icd = C00 and insured = true"),
+        ("SELECT COUNT(*) FROM visits WHERE income < 50", "count where income 0 to below 50"),
+        (
+            "SELECT COUNT(*) FROM visits GROUP BY CASE WHEN icd = 'C00' THEN 1 END",
+            "count of every row, by icd in 2 bands",
+        ),
+    ):
+        assert statement_in_words(parse_statement(several, sql).text, several) == words
     many = pc.Domain({"region": pc.Categorical([f"r{i}" for i in range(20)])})
     run = '{"where":[{"region":{"from":"r1","to":"r18"}}],"kind":"count"}'
     assert statement_in_words(run, many) == "count where region r1 or 16 more or r18"

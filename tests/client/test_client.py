@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from parcomp.client import AsyncClient, Client
-from parcomp.errors import ArgumentError, IdempotencyError, RefusedError, ServiceError, SqlError
+from parcomp.custodian import Custodian
+from parcomp.errors import ArgumentError, CostError, IdempotencyError, RefusedError, ServiceError, SqlError
 from tests.loops import run_async
 from tests.service.served import EVERYONE, MEN, WOMEN, Served, people
 
@@ -47,10 +48,15 @@ def test_what_analysts_do(served: Served, anna: Client):
     assert grouped.names == ("sex", "COUNT(*)")
     assert [row[0] for row in grouped.rows] == ["F", "M"]
     frame = grouped.to_pandas()
-    assert list(frame.columns) == ["sex", "value", "low", "high"]
+    assert list(frame.columns) == ["sex", "value", "low", "high", "expected_error"]
+    assert frame["expected_error"].tolist() == [grouped.expected_error] * 2
     assert list(frame["value"]) == [row[1] for row in grouped.rows]
     batch = anna.ask_batch([MEN, "SELECT COUNT(*) FROM people WHERE age = 1"], budget="0.1")
     assert [one.charge for one in batch] == [3, 4]
+    quoted = anna.quote_batch([MEN, WOMEN], epsilon=["0.2", "0.1"])
+    assert [one.cost for one in quoted.quotes] == [0.2, 0]
+    assert quoted.fits
+    assert "together: adds ε = " in str(quoted)
     each = anna.ask_batch(["SELECT COUNT(*) FROM people WHERE age = 2"], epsilon="0.05")
     assert each[0].cost == 0.05
     assert [one["number"] for one in anna.ledger()] == [1, 2, 3, 4, 5]
@@ -60,10 +66,34 @@ def test_what_analysts_do(served: Served, anna: Client):
         assert boss.budget_map("sex", "age")["x"] == "sex"
 
 
+def test_a_served_answer_shows_itself_as_one_of_a_custodian(served: Served, anna: Client, tmp_path: Path):
+    """As text, as a frame and as a picture, with how its cost was shared."""
+    sql = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY sex"
+    told = anna.ask(sql, epsilon="0.1")
+    assert repr(told) == "<ServedAnswer, n, mean in 2 groups by sex>"
+    assert "charge 1, ε = 0.1" in str(told)
+    assert any("cost" in note for note in told.notes)
+    with Custodian.open(served.path) as custodian:
+        answer = custodian.ask(sql, epsilon="0.1", analyst="anna")
+    assert told.to_arrow().equals(answer.to_arrow())
+    assert str(anna.ask(sql, epsilon="0.1")).splitlines()[-2:] == str(answer).splitlines()[-2:]
+    told.plot(tmp_path / "mean.png", column="mean")
+    assert (tmp_path / "mean.png").read_bytes().startswith(b"\x89PNG")
+    free = str(anna.quote(sql, epsilon="0.1"))
+    assert "free: it was bought before" in free
+    assert "ε = 0" in free
+
+
 def test_errors_are_those_of_a_custodian(served: Served, anna: Client):
     with pytest.raises(RefusedError) as refused:
         anna.ask(EVERYONE, epsilon="0.9")
     assert refused.value.remaining == 0.5
+    assert (refused.value.cost, refused.value.limit) == (0.9, "quota of anna")
+    assert refused.value.left == {"budget": 1, "quota of anna": 0.5}
+    assert refused.value.position is None
+    with pytest.raises(RefusedError, match="statement 2 of 2") as second:
+        anna.ask_batch([WOMEN, EVERYONE], epsilon=["0.1", "0.9"])
+    assert second.value.position == 2
     with pytest.raises(SqlError) as wrong:
         anna.ask("SELECT COUNT(*) FROM people WHERE\nnothing = 1", epsilon="0.1")
     assert wrong.value.line == 2
@@ -78,8 +108,39 @@ def test_errors_are_those_of_a_custodian(served: Served, anna: Client):
         stranger.domain()
     assert unknown.value.status == 401
     for wrong_amount in (True, [1], None):
-        with pytest.raises((ArgumentError, ServiceError)):
+        with pytest.raises((CostError, ServiceError)):
             anna.ask(WOMEN, epsilon=wrong_amount)
+    # As a custodian says it, and before anything is sent.
+    with pytest.raises(CostError, match=r"^a cost must be above 0, not '-3'$"):
+        anna.ask(WOMEN, epsilon="-3")
+    with pytest.raises(CostError, match=r"^a budget must be above 0, not 0$"):
+        anna.ask_batch([WOMEN], budget=0)
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ArgumentError, match=r"begins with http:// or https://, as 'http://127\.0\.0\.1:8771' does"):
+            kind("127.0.0.1:8771", "pc_x")
+
+
+def test_a_batch_is_a_list_and_a_frame(served: Served, anna: Client):
+    """As one of a custodian is: a row for each figure, under its statement."""
+    by_sex = "SELECT sex, COUNT(*) FROM people WHERE age = 9 GROUP BY sex"
+    batch = anna.ask_batch([by_sex, "SELECT COUNT(*) FROM people WHERE age = 9"], epsilon="0.01")
+    frame = batch.to_pandas()
+    assert list(frame.columns) == ["statement", "sex", "item", "value", "low", "high", "expected_error"]
+    assert list(frame["sex"].fillna("–")) == ["F", "M", "–"]
+    assert list(frame["value"]) == [*(row[1] for row in batch[0].rows), batch[1].value]
+    assert frame.attrs["costs"] == [0.01, 0.01]
+    assert repr(batch) == "<ServedBatch of 2 answers>"
+    assert str(batch[:1]).startswith(f"{by_sex}\nsex")
+    assert batch.to_arrow().num_rows == 3
+    assert [one["charge"] for one in batch.as_json()] == [one.charge for one in batch]
+
+    async def asked():
+        async with AsyncClient(served.url, served.keys["anna"]) as client:
+            return await client.ask_batch([{"sql": by_sex, "epsilon": "0.01"}])
+
+    again = run_async(asked())
+    assert again.statements == (by_sex,)
+    assert again[0].rows == batch[0].rows
 
 
 def test_a_batch_has_a_cost_for_each_statement(served: Served, anna: Client):
@@ -94,7 +155,7 @@ def test_a_batch_has_a_cost_for_each_statement(served: Served, anna: Client):
 
     assert [one.cost for one in run_async(asked())] == [0.1, 0.2]
     for wrong in ({"epsilon": ["0.1"]}, {"epsilon": [True, "0.1"]}):
-        with pytest.raises(ArgumentError):
+        with pytest.raises((ArgumentError, CostError)):
             anna.ask_batch(ages[:2], **wrong)
     for odd in (ages[0], {"sql": ages[0]}, [7], [{"epsilon": "0.1"}]):
         with pytest.raises(ArgumentError):
@@ -102,6 +163,24 @@ def test_a_batch_has_a_cost_for_each_statement(served: Served, anna: Client):
     with pytest.raises(SqlError, match="statement 2 of 2, line 1") as second:
         anna.ask_batch([ages[0], "SELECT"], epsilon="0.1")
     assert second.value.position == 2
+
+
+def test_a_batch_may_be_measured_together(served: Served, anna: Client):
+    statements = ["SELECT COUNT(*) FROM people", "SELECT sex, COUNT(*) FROM people GROUP BY sex"]
+    quoted = anna.quote_batch(statements, budget="0.2", strategy="atoms")
+    answers = anna.ask_batch(statements, budget="0.2", strategy="atoms", estimate=True)
+    assert [one.cost for one in answers] == [0.2, 0] == [one.cost for one in quoted.quotes]
+    assert [one.strategy for one in answers] == ["atoms", "atoms"]
+    assert "charge 1, with the batch" in str(answers[1])
+    women, men = answers[1].columns[1].estimates
+    assert women.value + men.value <= answers[0].columns[0].estimates[0].value + 1e-6
+
+    async def asked():
+        async with AsyncClient(served.url, served.keys["anna"]) as client:
+            assert (await client.quote_batch(statements, budget="0.2", strategy="atoms")).fits
+            return await client.ask_batch(statements, budget="0.2", strategy="atoms", estimate=True)
+
+    assert [one.columns for one in run_async(asked())] == [one.columns for one in answers]
 
 
 def test_the_key_comes_from_the_environment(served: Served, monkeypatch, tmp_path):

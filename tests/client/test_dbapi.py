@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from parcomp.client import connect, dbapi
+from parcomp.figures import AnswerColumn
 from tests.service.served import EVERYONE, people
 
 
@@ -59,6 +60,14 @@ def test_pandas_reads_sql(connection):
         frame = pd.read_sql("SELECT sex, COUNT(*) FROM people GROUP BY sex", connection)
     assert list(frame.columns) == ["sex", "COUNT(*)"]
     assert list(frame["sex"]) == ["F", "M"]
+
+
+def test_dates_are_dates():
+    """As they are in a data frame of the answer; texts that are not all dates stay texts."""
+    days, texts = AnswerColumn("day", ("2026-01-02", None)), AnswerColumn("text", ("2026-01-02", "2026-13-02"))
+    assert dbapi._typed(days) == [datetime.date(2026, 1, 2), None]
+    assert dbapi._typed(texts) == texts.values
+    assert dbapi._typed(AnswerColumn("none", (None, None))) == (None, None)
 
 
 def test_errors_have_pep_249s_names(served, connection):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from parcomp.custodian import Custodian
+from parcomp.custodian.books import Books
 from parcomp.service import looking
 from parcomp.service.pool import Pool
 from parcomp.service.problems import Problem
@@ -134,3 +136,79 @@ def test_a_former_custodian_is_closed_by_who_leaves_it_last():
     tenure.hand_over(third)
     assert second.closed
     assert not third.closed
+
+
+def test_who_asks_much_leaves_threads_and_room_to_others():
+    """Half of both: the others' calls begin while those that came before them still wait."""
+    let_go, begun = threading.Event(), []
+
+    def hold(name):
+        begun.append(name)
+        let_go.wait(30)
+
+    async def work():
+        pool = Pool("shared", 4, 6)
+        many = [asyncio.create_task(pool.run_for("eve", hold, "eve")) for _ in range(6)]
+        await asyncio.sleep(0.2)
+        assert begun == ["eve"] * 2
+        others = [asyncio.create_task(pool.run_for(name, hold, name)) for name in ("anna", "ben", "anna")]
+        await asyncio.sleep(0.2)
+        assert begun == ["eve", "eve", "anna", "ben"]
+        assert sum(one.done() for one in many) == 1, "the sixth was told to come again"
+        with pytest.raises(Problem) as full:
+            await pool.run_for("eve", hold, "eve")
+        assert full.value.status == 503
+        let_go.set()
+        told = await asyncio.gather(*many, *others, return_exceptions=True)
+        assert [type(one) for one in told if one is not None] == [Problem]
+        assert pool.pending == 0
+        pool.close()
+
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(asyncio.run, work()).result()
+    assert Counter(begun) == {"eve": 5, "anna": 2, "ben": 1}
+
+
+def test_the_turn_goes_to_who_has_the_fewest_calls_running():
+    let_go, begun = {name: threading.Event() for name in ("carl", "rest")}, []
+
+    def hold(name):
+        begun.append(name)
+        let_go[name if name in let_go else "rest"].wait(30)
+
+    async def work():
+        pool = Pool("turns", 4, 8)
+        names = ("eve", "eve", "anna", "carl", "anna", "ben")
+        tasks = [asyncio.create_task(pool.run_for(name, hold, name)) for name in names]
+        await asyncio.sleep(0.2)
+        assert sorted(begun) == ["anna", "carl", "eve", "eve"]
+        let_go["carl"].set()
+        await asyncio.sleep(0.2)
+        assert begun[4:] == ["ben"], "anna, who came before, has a call running"
+        let_go["rest"].set()
+        await asyncio.gather(*tasks)
+        pool.close()
+
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(asyncio.run, work()).result()
+
+
+def test_a_request_is_not_decided_on_once_nobody_waits_for_it(tmp_path, monkeypatch):
+    """A batch whose decisions take longer than its deadline lets go of the books, and has charged nothing."""
+    with people(tmp_path / "long", service='deadline = "0.5"') as served:
+        decide, made = Books.decide, []
+
+        def slowly(self, *arguments):
+            made.append(1)
+            time.sleep(0.2)
+            return decide(self, *arguments)
+
+        monkeypatch.setattr(Books, "decide", slowly)
+        statements = [{"sql": f"SELECT COUNT(*) FROM people WHERE age = {n}", "epsilon": "0.001"} for n in range(10)]
+        late = served.call("POST", "/v1/batches", "anna", json={"statements": statements})
+        assert (late.status_code, late.json()["type"].rpartition(":")[2]) == (503, "deadline")
+        time.sleep(1)
+        assert 1 <= len(made) < 8
+        monkeypatch.undo()
+        assert served.ask(WOMEN).status_code == 200
+        assert len(served.charges()) == 1

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from parcomp.custodian import Custodian
+from parcomp.custodian import BatchQuote, Custodian
 from tests.service.served import EVERYONE, MEN, WOMEN, Served
 
 PROBLEM = "application/problem+json"
@@ -58,8 +58,9 @@ def test_what_is_told_is_what_the_command_line_prints(served: Served, sql):
         bought = served.ask(sql).json()
         again = custodian.ask(sql, epsilon="0.1", analyst="anna").as_json()
         assert served.ask(sql).json() == as_sent(again) == bought | {"cost": 0, "cached": again["cached"]}
-        assert served.get("/v1/budget", "boss").json() == as_sent(custodian.balance().as_json())
-        assert served.get("/v1/budget").json() == as_sent(custodian.balance("anna").as_json())
+        assert served.get("/v1/budget", "boss").json() == as_sent(custodian.balance().document())
+        assert served.get("/v1/budget").json() == as_sent(custodian.balance("anna").document())
+        assert set(custodian.balance().as_json()) < set(custodian.balance().document())
         assert served.get("/v1/domain").json() == as_sent(custodian.settings.domain.describe())
 
 
@@ -81,7 +82,24 @@ def test_groups_and_batches(served: Served):
 
 def test_a_batch_is_all_or_nothing(served: Served):
     statements = [{"sql": WOMEN, "epsilon": "0.1"}, {"sql": EVERYONE, "epsilon": "0.5"}]
-    check_problem(served.call("POST", "/v1/batches", json={"statements": statements}), 403, "refused")
+    refused = check_problem(served.call("POST", "/v1/batches", json={"statements": statements}), 403, "refused")
+    assert refused["statement"] == 2
+    assert served.charges() == []
+
+
+@pytest.mark.parametrize("budget", [None, "0.3"])
+def test_a_batch_is_quoted_as_a_custodian_quotes_it(served: Served, budget):
+    """Each statement after those before it, and all together, which is less than their sum; nothing is charged."""
+    texts = [WOMEN, MEN, EVERYONE]
+    cost = {} if budget else {"epsilon": "0.3"}
+    body = {"statements": [{"sql": sql, **cost} for sql in texts], **({"budget": budget} if budget else {})}
+    told = served.call("POST", "/v1/batches/quotes", json=body).json()
+    with Custodian.open(served.path) as custodian:
+        quoted = custodian.quote_batch(texts, analyst="anna", budget=budget, **cost)
+    assert told == as_sent(quoted.as_json())
+    assert BatchQuote.read(told) == quoted
+    assert told["fits"] == (budget is not None)
+    assert told["adds"] < sum(one["cost"] for one in told["quotes"])
     assert served.charges() == []
 
 
@@ -139,6 +157,12 @@ def test_bad_sql_says_where(shared: Served):
 def test_a_refusal_says_what_remains_and_charges_nothing(shared: Served):
     body = check_problem(shared.ask(EVERYONE, "0.6"), 403, "refused")
     assert body["remaining"] == 0.5
+    assert (body["cost"], body["limit"]) == (0.6, "quota of anna")
+    assert body["left"] == {"budget": 1, "quota of anna": 0.5}
+    assert "statement" not in body
+    told = shared.get("/openapi.json", None).json()["components"]["schemas"]["ProblemBody"]
+    assert set(body) <= set(told["properties"])
+    assert told["required"] == ["type", "title", "status", "detail"]
     assert shared.charges() == []
 
 
@@ -162,14 +186,44 @@ def test_bad_batches(shared: Served, statements, more):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"strategy": "correlated"}, "only strategy"),
-        ({"estimate": True}, "not offered"),
-        ({"estimate": 0}, "not offered"),
+        ({"strategy": "atoms"}, "give the batch a budget"),
+        ({"estimate": 0}, "estimate"),
+        ({"estimate": None}, "estimate"),
+        ({"strategy": "best"}, "strategy"),
     ],
 )
 def test_what_batches_do_not_offer_is_refused_plainly(shared: Served, more, said):
     body = {"statements": [{"sql": WOMEN, "epsilon": "0.1"}], **more}
     assert said in check_problem(shared.call("POST", "/v1/batches", json=body), 400, "body")["detail"]
+
+
+def test_a_batch_may_be_measured_together_and_estimated(served: Served):
+    """One charge for all of it, which a quote tells before; the same on the spot."""
+    statements = [EVERYONE, WOMEN, "SELECT sex, COUNT(*) FROM people GROUP BY sex"]
+    body = {"statements": [{"sql": sql} for sql in statements], "budget": "0.2", "strategy": "atoms"}
+    quoted = served.call("POST", "/v1/batches/quotes", json=body).json()
+    assert [quote["cost"] for quote in quoted["quotes"]] == [0.2, 0, 0]
+    assert (quoted["adds"], quoted["fits"]) == (0.2, True)
+    assert "measured together" in quoted["notes"][0]
+    response = served.call("POST", "/v1/batches", json={**body, "estimate": True})
+    assert response.status_code == 200, response.text
+    answers = response.json()["answers"]
+    assert [one["cost"] for one in answers] == [0.2, 0, 0]
+    assert {(one["charge"], one["strategy"], one["cached"]) for one in answers} == {(1, "atoms", False)}
+    assert [one["expected_error"] for one in answers] == [quote["expected_error"] for quote in quoted["quotes"]]
+    assert len(answers[2]["estimates"][1]) == 2
+    assert answers[0]["estimate"] == answers[0]["estimates"][0][0][0]
+    [charge] = served.charges()
+    assert json.loads(charge["statement"])["kind"] == "strategy"
+    with Custodian.open(served.path) as custodian:
+        again = custodian.ask_batch(statements, budget="0.2", strategy="atoms", estimate=True, analyst="anna")
+        assert [as_sent(one.as_json()) | {"cost": 0} for one in again] == [
+            one | {"cost": 0, "cached": True} for one in answers
+        ]
+    check_problem(served.call("POST", "/v1/batches", json={**body, "strategy": "correlated"}), 400, "")
+    told = check_problem(served.call("POST", "/v1/batches", json={**body, "budget": "0.6"}), 403, "refused")
+    assert told["limit"] == "quota of anna"
+    assert len(served.charges()) == 1
 
 
 def test_replay_and_conflict(served: Served):
@@ -324,8 +378,8 @@ def test_the_document_is_openapi_3_1_without_422(shared: Served):
     document = shared.get("/openapi.json", None).json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {
-        "/v1/quotes", "/v1/answers", "/v1/batches", "/v1/domain", "/v1/budget", "/v1/ledger", "/v1/graph",
-        "/v1/budget/map", "/healthz", "/readyz", "/metrics",
+        "/v1/quotes", "/v1/answers", "/v1/batches", "/v1/batches/quotes", "/v1/domain", "/v1/budget", "/v1/ledger",
+        "/v1/graph", "/v1/budget/map", "/healthz", "/readyz", "/metrics",
     }  # fmt: skip
     assert "422" not in json.dumps(document)
 
@@ -366,3 +420,36 @@ def test_a_key_has_one_batch_in_work_at_a_time(served: Served):
 def test_headers_are_bounded(shared: Served):
     response = shared.http.get(f"{shared.url}/healthz", headers={"X-Long": "a" * 2**21})
     assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1", "epsilon": "0.9"}',
+        '{"sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1", "epsil\\u006fn": "0.1"}',
+        '{"statements": [{"sql": "SELECT COUNT(*) FROM people", "sql": "x", "epsilon": "0.1"}]}',
+        '{"key": "a", "key": "b"}',
+    ],
+)
+def test_a_member_that_is_there_twice_is_an_error(served: Served, body):
+    for path in ("/v1/answers", "/v1/batches", "/console/session"):
+        response = served.call("POST", path, "anna", {"Content-Type": "application/json"}, content=body)
+        assert "twice" in check_problem(response, 400, "body")["detail"]
+    assert served.charges() == []
+
+
+def test_a_header_or_a_parameter_that_is_there_twice_is_an_error(served: Served):
+    key = ("Authorization", f"Bearer {served.keys['anna']}")
+    for path, twice in (
+        ("/v1/answers", ("authorization", "Bearer nobody")),
+        ("/v1/answers", ("Idempotency-Key", "a")),
+        ("/v1/answers", ("Content-Type", "text/plain")),
+        ("/console/session", ("Content-Type", "application/json")),
+    ):
+        headers = [key, ("Content-Type", "application/json"), ("Idempotency-Key", "a"), twice]
+        body = json.dumps({"sql": WOMEN, "epsilon": "0.1"})
+        response = served.http.post(served.url + path, headers=headers, content=body)
+        assert "twice" in check_problem(response, 400, "request")["detail"]
+    for who, path in (("anna", "/v1/ledger?after=1&after=0"), ("boss", "/v1/budget/map?x=sex&y=age&%78=sex")):
+        assert "twice" in check_problem(served.get(path, who), 400, "request")["detail"]
+    assert served.charges() == []

@@ -41,9 +41,9 @@ BAD = [
     "SELECT COUNT(*) FROM nowhere",
     "\0",
 ]
-OPERATIONS = 11
+OPERATIONS = 12
 PAYING = {"POST /v1/answers", "POST /v1/batches"}
-ASKING = PAYING | {"POST /v1/quotes"}
+ASKING = PAYING | {"POST /v1/quotes", "POST /v1/batches/quotes"}
 MAP = "GET /v1/budget/map"
 KINDS = ["answered", "refused", "bad", "as it is"]
 
@@ -154,7 +154,7 @@ def send_kind(served, operation, mode, label, kind, examples, seen):
     def send(case, data):
         nonlocal known
         if label in ASKING and kind != "as it is":
-            case.body = data.draw(bodies(label.endswith("batches"), kind, seen.total()))
+            case.body = data.draw(bodies("/batches" in label, kind, seen.total()))
             if "Idempotency-Key" in case.headers and (kind == "refused" or data.draw(st.integers(0, 3))):
                 # Those that are drawn are often the same, and then stand for another request.
                 case.headers["Idempotency-Key"] = f"{label.rpartition('/')[2]}-{seen.total()}"

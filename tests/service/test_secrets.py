@@ -83,6 +83,8 @@ def _session(served: Served):
     yield served.ask("SELECT COUNT(*) FROM people WHERE sex = 'F' AND sex = 'M'")
     statements = [{"sql": f"SELECT COUNT(*) FROM people WHERE age = {age}"} for age in range(4)]
     yield served.call("POST", "/v1/batches", json={"statements": statements, "budget": "0.1"})
+    yield served.ask("SELECT sex, VARIANCE(age) FROM people WHERE sex = 'F' GROUP BY sex")
+    yield served.call("POST", "/v1/batches/quotes", json={"statements": statements, "budget": "0.1"})
     yield served.ask(EVERYONE, "0.9")
     yield served.get("/v1/budget")
     yield served.get("/v1/graph", "boss")

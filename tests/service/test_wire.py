@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -119,3 +120,79 @@ def test_who_sends_a_request_while_the_server_ends_is_answered(tmp_path):
         assert answered.startswith(b"HTTP/1.1 200 ")
         assert b"connection: close" in answered.lower()
         assert read_all(unused) == b""
+
+
+HOST = b"Host: x\r\n"
+CODED = b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (
+            b"POST /v1/quotes HTTP/1.1\r\n" + HOST + CODED + b"Content-Length: 5\r\n\r\n0\r\n\r\n",
+            "both a Content-Length",
+        ),
+        (b"POST /v1/quotes HTTP/1.0\r\n" + HOST + CODED + b"\r\n0\r\n\r\n", "HTTP/1.0"),
+        (b"GET /healthz HTTP/1.1\nHost: x\n\n", "line feed"),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\n\r\n", "line feed"),
+        (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-A: b\r\n c\r\n\r\n", "second line"),
+        (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-A: " + b"a" * 100_000 + b"\r\n\r\n", "65,536 bytes"),
+    ],
+    ids=["length and coding", "coding in 1.0", "bare", "bare once", "folded", "long"],
+)
+def test_a_head_that_could_be_read_in_two_ways_ends_the_connection(shared: Served, sent, why):
+    """What follows it, which may be a body to others, is not taken for a request; nor after one that was good."""
+    good = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    for before in (b"", good):
+        with connect(shared) as connection:
+            connection.sendall(before + sent + good)
+            answered = read_all(connection)
+        assert answered.count(b"HTTP/1.1 ") == 1 + bool(before)
+        head, _, body = answered[answered.rindex(b"HTTP/1.1 ") :].partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"connection: close" in head.lower()
+        assert why in json.loads(body)["detail"]
+
+
+def test_a_head_may_be_as_long_as_it_may(shared: Served):
+    for room, status in ((0, b"200"), (1, b"400")):
+        start, end = b"GET /healthz HTTP/1.1\r\n" + HOST + b"Connection: close\r\nX-A: ", b"\r\n\r\n"
+        with connect(shared) as connection:
+            connection.sendall(start + b"a" * (2**16 - len(start) - len(end) + room) + end)
+            assert read_all(connection).startswith(b"HTTP/1.1 " + status)
+
+
+def test_who_ends_the_own_side_is_answered(tmp_path):
+    with people(tmp_path / "half", service='answer_delay = "0.3"') as served:
+        body = json.dumps({"sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1"}).encode()
+        head = f"Authorization: Bearer {served.keys['anna']}\r\nContent-Type: application/json\r\n".encode()
+        request = b"POST /v1/answers HTTP/1.1\r\n" + HOST + head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        for times in (1, 2):
+            with connect(served) as connection:
+                connection.sendall(request * times)
+                connection.shutdown(socket.SHUT_WR)
+                assert read_all(connection).count(b"HTTP/1.1 200 ") == times
+        with connect(served) as connection:
+            connection.sendall(request[:-1])
+            connection.shutdown(socket.SHUT_WR)
+            assert read_all(connection) == b""
+
+
+def test_who_does_not_read_is_cut_off(shared: Served, monkeypatch):
+    """Whether or not the connection is to be closed after the answer, which would wait for its last byte."""
+    monkeypatch.setattr(wire, "_WRITE_SECONDS", 0.3)
+    for last in (b"", b"Connection: close\r\n"):
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            place = urlsplit(shared.url)
+            connection.connect((place.hostname, place.port))
+            connection.settimeout(SECONDS)
+            # The documents are longer than what both sides hold of them.
+            request = b"GET /openapi.json HTTP/1.1\r\n" + HOST
+            connection.sendall((request + b"\r\n") * 400 + request + last + b"\r\n")
+            time.sleep(2)
+            read = b""
+            with suppress(ConnectionResetError):
+                read = read_all(connection)
+            assert read.count(b"HTTP/1.1 200 ") < 401

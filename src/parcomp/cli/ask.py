@@ -10,7 +10,7 @@ import typer
 
 import parcomp as pc
 from parcomp.cli.interrupts import asking
-from parcomp.cli.options import Analyst, Custodian, Dummy, Epsilon, Json, Key, Mu, Rho, Sql
+from parcomp.cli.options import Analyst, Custodian, Derive, Dummy, Epsilon, Json, Key, Mu, Rho, Sql
 from parcomp.errors import CostError, FileError, RefusedError, SqlError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def quote(
         if as_json:
             print(json.dumps(found.as_json()))
         else:
-            print_quote(opened.settings, found)
+            print_quote(found)
 
 
 def ask(
@@ -48,17 +48,19 @@ def ask(
     analyst: Analyst = "",
     key: Key = None,
     dummy: Dummy = False,
+    derive: Derive = False,
     as_json: Json = False,
 ) -> None:
     """Pay for a query and answer it; exit code 3, and nothing charged, if budget or quota do not bear it."""
     from parcomp.cli.answers import print_answer
 
     with asking(custodian) as opened:
-        answer = opened.ask(sql, epsilon=epsilon, rho=rho, mu=mu, analyst=analyst, key=key, dummy=dummy)
+        costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        answer = opened.ask(sql, analyst=analyst, key=key, dummy=dummy, derive=derive, **costs)
         if as_json:
             print(json.dumps(answer.as_json(), ensure_ascii=False))
         else:
-            print_answer(opened.settings, answer)
+            print_answer(answer)
 
 
 def batch(
@@ -71,6 +73,16 @@ def batch(
         str | None,
         typer.Option(metavar="X", help="A budget for all, shared out for the least mean error.", show_default=False),
     ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="independent|correlated|atoms|auto",
+            help="What a --budget measures: each count, combinations of them, classes of rows, or the best.",
+        ),
+    ] = "independent",
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say beside each count what all answers say together; free.")
+    ] = False,
     analyst: Analyst = "",
     key: Key = None,
     dry_run: Annotated[bool, typer.Option("--quote", help="Only say what it would cost; charges nothing.")] = False,
@@ -85,6 +97,7 @@ def batch(
 
     from parcomp.cli.answers import print_answers, print_quotes
     from parcomp.cli.places import placed
+    from parcomp.cli.words import statement_in_words
     from parcomp.model import read_text
     from parcomp.sql import parse_selections
 
@@ -95,22 +108,31 @@ def batch(
         except SqlError as error:
             raise placed(file, error, 1, text) from None
         asked = [selection for _, selection in read]
-        statements = [selection.statement for selection in asked]
+        titles = [statement_in_words(selection.statement.text, opened.settings.domain) for selection in asked]
         costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         if dry_run:
-            quoted = opened.quote_batch(asked, budget=budget, analyst=analyst, **costs)
+            quoted = opened.quote_batch(asked, budget=budget, strategy=strategy, analyst=analyst, **costs)
             if as_json:
                 for one in quoted.quotes:
                     print(json.dumps(one.as_json()))
             else:
-                print_quotes(opened.settings, statements, quoted)
+                print_quotes(titles, quoted)
             return
         try:
-            answers = opened.ask_batch(asked, budget=budget, analyst=analyst, key=key, dummy=dummy, **costs)
+            answers = opened.ask_batch(
+                asked,
+                budget=budget,
+                strategy=strategy,
+                estimate=estimate,
+                analyst=analyst,
+                key=key,
+                dummy=dummy,
+                **costs,
+            )
         except RefusedError as error:
             raise error.within(f"{file}:{read[(error.position or 1) - 1][0]}") from None
         if as_json:
             for answer in answers:
                 print(json.dumps(answer.as_json(), ensure_ascii=False))
         else:
-            print_answers(opened.settings, statements, answers)
+            print_answers(titles, answers)

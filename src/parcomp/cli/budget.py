@@ -29,4 +29,4 @@ def budget(
         if as_json:
             print(json.dumps(balance.as_json(), ensure_ascii=False))
         else:
-            print_balance(opened.settings, balance)
+            print_balance(balance)

@@ -1,4 +1,4 @@
-"""``parcomp demo``: two workloads and their pictures, and a session with a custodian."""
+"""``parcomp demo``: two workloads and their pictures, a session with a custodian, and errors by method."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ __all__ = ["demo"]
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Where the pictures and files go.")] = Path("out/demo"),
 ) -> None:
-    """Show what overlap is on two workloads, and how a custodian spends a budget by it."""
-    from parcomp.cli.demo_session import run_session, write_census
+    """Show what overlap is on two workloads, how a custodian spends a budget by it, and what lowers the error."""
+    from parcomp.cli.demo_errors import answer_in_four_ways, draw_errors, print_errors
+    from parcomp.cli.demo_session import ROWS, SEED, run_session, write_census
     from parcomp.cli.plot import save_query_graph
     from parcomp.cli.render import print_overlap
     from parcomp.graph import build_query_graph, dsatur
@@ -52,6 +53,12 @@ def demo(
         print(f"picture          {out / name}.png\n")
     settings = write_census(out)
     run_session(settings)
+    print()
+    truth, answered = answer_in_four_ways(ROWS, SEED)
+    print_errors(answered)
+    if drawn:
+        draw_errors(out / "errors.png", truth, answered)
+        print(f"picture          {out / 'errors.png'}")
     called = sys.argv[0]
     # As it was called, where the shell would not find it by its name.
     program = called if Path(called).name == "parcomp" and which("parcomp") != called else "parcomp"

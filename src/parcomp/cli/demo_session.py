@@ -12,12 +12,13 @@ from rich.text import Text
 from parcomp.cli.answers import print_answer, print_answers, print_balance, print_quote
 from parcomp.cli.interrupts import asked_now
 from parcomp.cli.terminal import new_console
+from parcomp.cli.words import statement_in_words
 from parcomp.custodian import Custodian
 from parcomp.errors import RefusedError
 from parcomp.samples import census_domain, census_table
 from parcomp.sql import parse_statement
 
-__all__ = ["run_session", "write_census"]
+__all__ = ["ROWS", "SEED", "run_session", "write_census"]
 
 ROWS = 50_000
 SEED = 2026
@@ -82,7 +83,7 @@ def run_session(settings: Path) -> None:
         _ask(custodian, console, "Anna asks for the women:", women, "0.3", "anna")
         men = "SELECT COUNT(*) FROM census WHERE NOT gender = 'F'"
         _say(console, "Nobody is both, so a quote for the men says that they add nothing:", men)
-        print_quote(custodian.settings, custodian.quote(men, epsilon="0.3", analyst="anna"))
+        print_quote(custodian.quote(men, epsilon="0.3", analyst="anna"))
         _ask(custodian, console, "So she asks for the men:", men, "0.3", "anna")
         groups = "SELECT race, COUNT(*) FROM census GROUP BY race"
         about = "Ben asks for a table. Its groups are disjoint, so it is charged once:"
@@ -99,18 +100,19 @@ def run_session(settings: Path) -> None:
             console.print(Text(f"refused, nothing charged: {refused}", style="red"))
         print()
         new_console("What all that cost, and what it would have cost one by one")
-        print_balance(custodian.settings, custodian.balance())
+        print_balance(custodian.balance())
 
 
 def _ask(custodian: Custodian, console: Console, what: str, sql: str, epsilon: str, analyst: str) -> None:
     _say(console, what, sql)
-    print_answer(custodian.settings, custodian.ask(sql, epsilon=epsilon, analyst=analyst))
+    print_answer(custodian.ask(sql, epsilon=epsilon, analyst=analyst))
 
 
 def _ask_batch(custodian: Custodian, statements: Sequence[str], budget: str, analyst: str) -> None:
     settings = custodian.settings
     parsed = [parse_statement(settings.domain, sql, settings.tables) for sql in statements]
-    print_answers(settings, parsed, custodian.ask_batch(parsed, budget=budget, analyst=analyst))
+    titles = [statement_in_words(one.text, settings.domain) for one in parsed]
+    print_answers(titles, custodian.ask_batch(parsed, budget=budget, analyst=analyst))
 
 
 def _say(console: Console, what: str, sql: str = "") -> None:

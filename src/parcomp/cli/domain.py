@@ -45,30 +45,47 @@ def show(
         Path | None,
         typer.Option("--domain", metavar="FILE", help="The domain file (.json, .toml or .yaml).", show_default=False),
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="URL",
+            help="The server whose domain it is, with the key in PARCOMP_KEY.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the attributes with their values, ranges and levels: all that statements can be about."""
-    if (custodian is None) == (file is None):
-        raise ArgumentError("say which domain: --custodian CUSTODIAN.toml (-c), or --domain FILE")
+    if [custodian, file, server].count(None) != 2:
+        raise ArgumentError("say which domain: --custodian CUSTODIAN.toml (-c), --domain FILE, or --server URL")
     from parcomp.cli.domain_render import print_domain
 
-    settings = None
+    taken = None
     if file is not None:
         found = pc.Domain.load(file)
+    elif server is not None:
+        from parcomp.cli.remote import client_of
+
+        with client_of(server) as client:
+            found = pc.Domain.described(client.domain())
+            told = client.budget()
+            taken = told["rows_per_person"] if told.get("bounded") else None
     else:
         assert custodian is not None
         from parcomp.custodian import Settings
 
         settings = Settings.load(custodian)
         found = settings.domain
+        taken = settings.rows_per_person if settings.person else None
     if as_json:
         print(json.dumps(found.describe(), ensure_ascii=False))
         return
     print_domain(found)
-    if settings is not None and settings.person:
-        from parcomp.cli.answers import rows_taken
+    if taken is not None:
+        from parcomp.custodian.wording import rows_taken
 
-        print(rows_taken(settings))
+        print(rows_taken(taken))
 
 
 @domain.command()
@@ -106,7 +123,7 @@ def suggest(
         raise DataError(f"{one_line(str(out))}: there is such a file already; give the draft another name")
     if from_data:
         print(
-            "parcomp: warning: --from-data copies values of the data into the domain, which is public; "
+            "parcomp: note: --from-data copies values of the data into the domain, which is public; "
             "do so only if they are public already",
             file=sys.stderr,
         )

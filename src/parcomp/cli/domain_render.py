@@ -1,4 +1,4 @@
-"""Domains as people read them: a line for each attribute, and one for each of its levels."""
+"""Domains as people read them: a line for each attribute, one for each of its levels, and the groups of a level."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from rich.text import Text
 from parcomp.cli.terminal import new_console, number, plain_table
 from parcomp.errors import one_line
 from parcomp.model import Attribute, Categorical, Domain
+from parcomp.tabular import counted
 
-__all__ = ["print_domain"]
+__all__ = ["print_domain", "print_level"]
 
 _SHOWN = 12
 """How many values or groups are listed before the rest is only counted."""
+
+_MEMBERS = 4
+"""The same of the values in a group, beside other groups."""
 
 
 def print_domain(domain: Domain, *, every_value: bool = False) -> None:
@@ -22,12 +26,31 @@ def print_domain(domain: Domain, *, every_value: bool = False) -> None:
     table = plain_table("attribute", ">values", "which", names=True)
     for name, attribute in domain.attributes.items():
         table.add_row(Text(one_line(name)), number(attribute.size), Text(_values(attribute, most)))
-        for level, groups in attribute.levels.items() if isinstance(attribute, Categorical) else ():
-            listed = _listed([_group(group, values) for group, values in groups.items()], most)
+        for level in attribute.levels if isinstance(attribute, Categorical) else ():
+            groups = _groups(domain, level)
+            members = None if every_value else _MEMBERS
+            listed = _listed([f"{group} ({_listed(values, members)})" for group, values in groups.items()], most)
             table.add_row(
                 Text(f"  {one_line(level)}"), number(len(groups)), Text(f"a level of {one_line(name)}: {listed}")
             )
-    new_console(f"{one_line(domain.name)}: {len(domain.attributes):,} attributes").print(table)
+    new_console(f"{one_line(domain.name)}: {counted(len(domain.attributes), 'attribute')}").print(table)
+
+
+def print_level(domain: Domain, name: str) -> None:
+    """Print the groups of a level, with the values in each."""
+    index, level = domain.levels[name]
+    table = plain_table("group", ">values", "which", names=True)
+    for group, values in _groups(domain, name).items():
+        table.add_row(Text(group), number(len(values)), Text(_listed(values, None)))
+    title = f"{one_line(name)}, a level of {one_line(domain.names[index])}: {counted(len(level.groups), 'group')}"
+    new_console(title).print(table)
+
+
+def _groups(domain: Domain, name: str) -> dict[str, list[str]]:
+    """The values in each group of a level, in words."""
+    attribute = domain.attributes[domain.names[domain.levels[name][0]]]
+    assert isinstance(attribute, Categorical)
+    return {_shown(group): [_shown(value) for value in values] for group, values in attribute.levels[name].items()}
 
 
 def _values(attribute: Attribute, most: int | None) -> str:
@@ -48,10 +71,6 @@ def _values(attribute: Attribute, most: int | None) -> str:
         + (", or null" if attribute.nullable else "")
         + ("; beyond the ends, the nearest" if "clip" in fields else "")
     )
-
-
-def _group(name: str, values: Sequence[object] | str) -> str:
-    return f"{_shown(name)} ({'the rest' if isinstance(values, str) else f'{len(values):,}'})"
 
 
 def _shown(value: object) -> str:

@@ -39,7 +39,7 @@ def estimate(
         Literal["gaussian", "laplace"] | None,
         typer.Option(
             help="Whether a scale is σ of Gaussian noise or b of Laplace noise; "
-            "by default laplace where queries cost epsilon, else gaussian.",
+            "by default what the lines' measure or the queries' cost says, else gaussian.",
             show_default=False,
         ),
     ] = None,
@@ -61,17 +61,17 @@ def estimate(
     from parcomp.cli.estimate_render import print_estimate
     from parcomp.cli.terminal import step_progress
     from parcomp.estimation import read_answers, read_facts
-    from parcomp.estimation.noises import noise_of
 
-    values, scales = read_answers(answers, noise_of(read, noise))
+    _check_counts(read.domain, workload)
+    given = read_answers(answers, read, noise)
     known = {} if facts is None else read_facts(read.domain, facts)
     try:
         with step_progress(str(workload), time_limit) as progress:
             found = pc.estimate(
                 read,
-                values,
-                scales,
-                noise=noise,
+                given.values,
+                given.scales,
+                noise=given.noise,
                 interval=interval,
                 facts=known,
                 outside=outside,
@@ -86,3 +86,18 @@ def estimate(
             print(json.dumps(line, ensure_ascii=False))
     else:
         print_estimate(str(workload), found)
+
+
+def _check_counts(domain: pc.Domain, file: Path) -> None:
+    """A workload knows the rows that statements cover; an answer is the count of these for plain counts only."""
+    if file.suffix.lower() != ".sql":
+        return
+    from parcomp.model import read_text
+    from parcomp.sql import parse_statements
+
+    for line, statement in parse_statements(domain, read_text(file)):
+        if statement.groups or [item.kind for item in statement.items] != ["count"]:
+            raise FileError(file, "estimates are of single counts: SELECT COUNT(*) … without GROUP BY", line=line)
+        if len(statement.rows_of(statement.aggregates[0]).alternatives) > 1:
+            message = "estimates are of counts that one predicate for each attribute describes; this has an OR between"
+            raise FileError(file, f"{message} attributes, so ask for its parts", line=line)

@@ -8,8 +8,12 @@ from rich.text import Text
 
 from parcomp.cli.terminal import new_console, plain_table
 from parcomp.estimation import Estimate
+from parcomp.tabular import number_text, rounded_text
 
 __all__ = ["print_estimate"]
+
+_WHOLE = 1e5
+"""Above it a count is told without its decimals."""
 
 _SHOWN = 20
 """How many queries are listed; --json has all."""
@@ -18,12 +22,23 @@ _SHOWN = 20
 def print_estimate(title: str, found: Estimate) -> None:
     """Print what was gained, what is known of it, and the first queries."""
     console = new_console(title)
-    console.print(f"estimates of {len(found.values):,} queries, {found.noise} noise  ({found.seconds:.2f} s)")
+    console.print(f"estimates of {len(found.values):,} queries, {_noise(found)}  ({found.seconds:.2f} s)")
     console.print()
     console.print(_summary(found))
     if len(found.values):
         console.print()
         console.print(_listed(found))
+
+
+def _noise(found: Estimate) -> str:
+    if found.noise_assumed:
+        return f"noise taken to be {found.noise}, as nothing says what it is (--noise)"
+    return f"{found.noise} noise"
+
+
+def _promise(found: Estimate) -> str:
+    """What is guaranteed of intervals: those of raw answers, which rest on the kind of their noise."""
+    return f"only the raw one is guaranteed{', if the noise is Gaussian' if found.noise_assumed else ''}"
 
 
 def _summary(found: Estimate) -> Table:
@@ -36,22 +51,30 @@ def _summary(found: Estimate) -> Table:
         table.add_row("error", "not proven: more rows may exist than were found; try a longer --time-limit")
     width = np.diff(found.intervals, axis=1).mean() if len(found.values) else 0.0
     raw_width = np.diff(found.raw_intervals, axis=1).mean() if len(found.values) else 0.0
-    table.add_row("mean interval", f"{width:,.4g} wide, raw {raw_width:,.4g} (only the raw one is guaranteed)")
+    table.add_row(
+        "mean interval", f"{rounded_text(width, 4)} wide, raw {rounded_text(raw_width, 4)} ({_promise(found)})"
+    )
     return table
+
+
+def _count(estimate: float) -> str:
+    """An estimated count: five digits, or all before the point."""
+    return rounded_text(estimate, 5) if abs(estimate) < _WHOLE else f"{estimate:,.0f}"
 
 
 def _listed(found: Estimate) -> Table:
     percent = f"{100 * found.confidence:g} %"
-    table = plain_table("query", ">estimate", f"{percent} interval", ">raw", f"{percent}, guaranteed", "method")
+    held = "if Gaussian" if found.noise_assumed else "guaranteed"
+    table = plain_table("query", ">estimate", f"{percent} interval", ">raw", f"{percent}, {held}", "method")
     for position in range(min(_SHOWN, len(found.values))):
         low, high = found.intervals[position]
         raw_low, raw_high = found.raw_intervals[position]
         table.add_row(
             Text(str(found.workload.id_of(position))),
-            f"{found.values[position]:,.5g}",
-            f"{low:,.5g} to {high:,.5g}",
-            f"{found.raw[position]:,.6g}",
-            f"{raw_low:,.6g} to {raw_high:,.6g}",
+            _count(found.values[position]),
+            f"{_count(low)} to {_count(high)}",
+            number_text(float(found.raw[position])),
+            f"{number_text(float(raw_low))} to {number_text(float(raw_high))}",
             found.methods[position],
         )
     if len(found.values) > _SHOWN:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,13 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = ["experiment"]
 
+_LINE_SECONDS = 60.0
+
 
 def experiment(
     name: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or list, or all.", show_default=False)],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: seconds for each experiment.")] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where tables, pictures and journals go.")] = Path(
-        "out/experiments"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where tables, pictures and journals go. [default: out/experiments; with --quick its folder quick]",
+            show_default=False,
+        ),
+    ] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Draw the tables in DIR again, and measure nothing.", show_default=False)
+    ] = False,
     workers: Annotated[
         int, typer.Option(metavar="N", min=0, help="Instances at the same time; 0: one for each core.")
     ] = 0,
@@ -47,15 +59,26 @@ def experiment(
         return
 
     from parcomp.experiments.engines import DaskEngine, LocalEngine
-    from parcomp.experiments.runner import run_experiment
+    from parcomp.experiments.runner import draw_again, run_experiment
 
+    # Small and full forms have tables of the same names.
+    place = out or Path("out/experiments/quick" if quick else "out/experiments")
+    if draw:
+        there = [one for one in chosen if (place / f"{one.name}.csv").exists()]
+        for one in there or chosen:
+            _print_paths(one.name, draw_again(one, place))
+        return
     count = workers or os.cpu_count() or 1
     started: Engine = DaskEngine(scheduler, count) if engine == "dask" else LocalEngine(count)
     with started:
         for one in chosen:
             with _progress(one.name) as tell:
-                paths = run_experiment(one, out, started, quick=quick, tell=tell)
-            print(f"{one.name}: {', '.join(str(path) for path in paths)}", flush=True)
+                paths = run_experiment(one, place, started, quick=quick, tell=tell)
+            _print_paths(one.name, paths)
+
+
+def _print_paths(name: str, paths: list[Path]) -> None:
+    print(f"{name}: {', '.join(str(path) for path in paths)}", flush=True)
 
 
 def _chosen(name: str) -> list[Experiment]:
@@ -88,7 +111,10 @@ def _print_list(chosen: list[Experiment]) -> None:
 
 @contextmanager
 def _progress(title: str) -> Iterator[Tell]:
-    """Yield a callback that takes how many of how many instances are measured; a bar and the time left."""
+    """Yield a callback that takes how many of how many instances are measured; a bar, or lines, and the time left."""
+    if not sys.stderr.isatty():
+        yield _Lines(title)
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -107,10 +133,30 @@ def _progress(title: str) -> Iterator[Tell]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
     # The speed is that of the last hour: instances differ, and those of one kind follow each other.
-    with Progress(
-        *columns, console=console, transient=True, disable=not sys.stderr.isatty(), speed_estimate_period=3_600
-    ) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=3_600) as bars:
         task = bars.add_task(title, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+class _Lines:
+    """Progress where there is no terminal: a line a minute, and one at the start for a run that goes on."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._began = self._said = time.monotonic()
+        self._first = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        clock = time.monotonic()
+        if self._first < 0:
+            self._first = done
+            if 0 < done < total:
+                self._say(f"goes on; {done} of {total} instances are measured")
+        elif done < total and clock - self._said >= _LINE_SECONDS:
+            self._said = clock
+            left = (clock - self._began) / (done - self._first) * (total - done)
+            self._say(f"{done} of {total} instances, about {math.ceil(left / 60)} min left")
+
+    def _say(self, text: str) -> None:
+        print(f"{self._title}: {text}", file=sys.stderr, flush=True)

@@ -13,6 +13,8 @@ import parcomp as pc
 from parcomp.cli.options import Custodian, Json
 from parcomp.costs import short_up
 from parcomp.errors import LedgerError
+from parcomp.figures import whose
+from parcomp.tabular import counted
 
 __all__ = ["ledger"]
 
@@ -37,7 +39,7 @@ def show(custodian: Custodian, as_json: Json = False) -> None:
             for charge in charges:
                 print(json.dumps({"number": charge.number, **asdict(charge)}, ensure_ascii=False))
             return
-        print_balance(opened.settings, opened.balance())
+        print_balance(opened.balance())
         if charges:
             print()
             settings = opened.settings
@@ -68,7 +70,12 @@ def verify(
             mark.check(opened)
         with waiting("verifying"):
             audit = audit_charges(
-                opened.charges(), opened.binding, settings.domain, noted_head=head, ties=opened.ties()
+                opened.charges(),
+                opened.binding,
+                settings.domain,
+                noted_head=head,
+                ties=opened.ties(),
+                strategy_of=opened.strategy,
             )
             codes = codes_problem(settings, opened.known_rows())
     if codes:
@@ -87,10 +94,12 @@ def verify(
     else:
         for problem in audit.problems:
             print(problem)
-        loads = f" and {audit.loads:,} loads of the table" if audit.loads else ""
-        print(f"{audit.charges:,} charges{loads}, head {audit.head}")
-        print(f"loss recomputed: {measure.symbol} = {short_up(loss)}, sequential {short_up(sequential)}")
+        loads = f" and {counted(audit.loads, 'load')} of the table" if audit.loads else ""
+        print(f"{counted(audit.charges, 'charge')}{loads}, head {audit.head}")
+        each = whose(settings.rows_per_person)[1]
+        print(f"loss recomputed: {measure.symbol} = {short_up(loss)}{each}")
+        print(f"one by one the charges would cost {measure.symbol} = {short_up(sequential)}{each}")
     if not audit.ok:
-        raise LedgerError(f"the ledger has {len(audit.problems):,} problems, the first: {audit.problems[0]}")
+        raise LedgerError(f"the ledger has {counted(len(audit.problems), 'problem')}, the first: {audit.problems[0]}")
     if not as_json:
         print("the chain holds, the loss is within the budget, and the coded table is the one that was loaded")

@@ -12,6 +12,7 @@ from parcomp.errors import ArgumentError
 __all__ = [
     "Analyst",
     "Custodian",
+    "Derive",
     "DomainFile",
     "Dummy",
     "Epsilon",
@@ -79,4 +80,8 @@ Key: TypeAlias = Annotated[
 ]
 Dummy: TypeAlias = Annotated[
     bool, typer.Option("--dummy", help="Rehearse: answer from random rows of the domain, free, without the data.")
+]
+Derive: TypeAlias = Annotated[
+    bool,
+    typer.Option("--derive", help="Answer from what was released before, free; exit code 3 if nothing gives it."),
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -77,6 +79,27 @@ def plan(
         _print_json(answer)
     else:
         print_plan(str(workload), answer)
+    note = _about_errors(read.domain, workload)
+    if note:
+        print(json.dumps({"note": note}) if as_json else f"parcomp: note: {note}", file=sys.stderr)
+
+
+def _about_errors(domain: pc.Domain, file: Path) -> str:
+    """What errors are of, where statements of an SQL file are no plain counts: a plan knows rows, and no items."""
+    if file.suffix.lower() != ".sql":
+        return ""
+    from parcomp.model import read_text
+    from parcomp.sql import parse_statements
+
+    statements = [statement for _, statement in parse_statements(domain, read_text(file))]
+    others = sum([item.kind for item in statement.items] != ["count"] for statement in statements)
+    said = []
+    if any(statement.groups for statement in statements):
+        said.append("with GROUP BY that of each group")
+    if others:
+        ask = "statement asks" if others == 1 else "statements ask"
+        said.append(f"{others:,} {ask} for something else, of which parcomp quote tells the error")
+    return f"errors are those of plain counts; {'; '.join(said)}" if said else ""
 
 
 def _print_json(answer: Plan) -> None:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.planning import Plan
+from parcomp.tabular import rounded_text
 
 __all__ = ["print_plan"]
 
@@ -48,7 +49,7 @@ def _means(answer: Plan) -> Table:
     # Sequential composition is often so far off that the other bars would vanish beside it.
     longest = max(answer.uniform_mean_error, answer.mean_error) or 1.0
     for name, error, color in rows:
-        table.add_row(name, f"{error:,.4g}", bar(error, longest, _BAR, color))
+        table.add_row(name, rounded_text(error, 4), bar(error, longest, _BAR, color))
     return table
 
 
@@ -57,7 +58,11 @@ def _distribution(answer: Plan) -> Table:
     errors = answer.expected_errors
     counts, edges = np.histogram(errors, bins=_BINS if errors.max() > 1.001 * errors.min() else 1)
     for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        table.add_row(f"{low:,.3g} – {high:,.3g}", bar(count, int(counts.max()), _BAR, "green"), f"{count:,}")
+        table.add_row(
+            f"{rounded_text(low, 3)} – {rounded_text(high, 3)}",
+            bar(count, int(counts.max()), _BAR, "green"),
+            f"{count:,}",
+        )
     return table
 
 
@@ -71,5 +76,5 @@ def _ends(answer: Plan) -> Table:
             table.add_row("…", "…", "…")
         else:
             error = answer.expected_errors[position]
-            table.add_row(Text(str(answer.workload.id_of(position))), f"{costs[position]:,.6g}", f"{error:,.4g}")
+            table.add_row(Text(str(answer.workload.id_of(position))), f"{costs[position]:,.6g}", rounded_text(error, 4))
     return table

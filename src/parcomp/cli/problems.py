@@ -10,7 +10,7 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from parcomp.errors import FileError, ParcompError, RefusedError, SqlError, one_line
+from parcomp.errors import FileError, ParcompError, RefusedError, SqlError, UnderivableError, one_line
 
 __all__ = ["Problem", "wants_json"]
 
@@ -39,7 +39,8 @@ class Problem:
             facts = {"line": error.line, "column": error.column}
         elif isinstance(error, RefusedError):
             facts = {"cost": error.cost, "remaining": error.remaining, "limit": error.limit, "left": error.left}
-        return cls(_type(error), _in_a_line(str(error)), 3 if isinstance(error, RefusedError) else 2, facts)
+        refused = isinstance(error, (RefusedError, UnderivableError))
+        return cls(_type(error), _in_a_line(str(error)), 3 if refused else 2, facts)
 
     def line(self, *, as_json: bool) -> str:
         """What is printed on standard error."""

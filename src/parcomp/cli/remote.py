@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcomp.cli.served_answers import print_served_answer, print_served_balance, print_served_quote
-from parcomp.errors import ArgumentError, FileError, SettingsError, SqlError
+from parcomp.errors import ArgumentError, CostError, FileError, SettingsError
 
 if TYPE_CHECKING:
-    from parcomp.client import Client, ServedAnswer
+    from parcomp.client import Client
+    from parcomp.custodian import Answer
 
 __all__ = [
     "ask_server",
@@ -70,12 +70,17 @@ def reaching(local: Callable[..., None], remote: Callable[..., None]) -> Callabl
 
 def quote_server(server: str, sql: str, epsilon: str | None, rho: str | None, mu: str | None, as_json: bool) -> None:
     """Print what asking a server would cost."""
+    costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     with client_of(server) as client:
-        found = client.quote(sql, epsilon=epsilon, rho=rho, mu=mu)
+        _check_cost(client, costs)
+        found = client.quote(sql, **costs)
         if as_json:
             print(json.dumps(found.as_json(), ensure_ascii=False))
         else:
-            print_served_quote(found, client.budget()["measure"])
+            from parcomp.cli.answers import print_quote
+            from parcomp.custodian import Quote
+
+            print_quote(Quote.read(found.document))
 
 
 def ask_server(
@@ -86,15 +91,23 @@ def ask_server(
     mu: str | None,
     key: str | None,
     dummy: bool,
+    derive: bool,
     as_json: bool,
 ) -> None:
     """Pay a server for an answer, and print it."""
     costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     with client_of(server) as client:
+        if dummy and derive:
+            raise ArgumentError("what is derived follows from released answers, so there is none to rehearse")
+        if not derive:
+            _check_cost(client, costs)
         if dummy:
-            _rehearse(client, [sql], costs, as_json)
+            [answer] = _rehearsed(client, [sql], costs)
         else:
-            _print_answer(client.ask(sql, key=key, **costs), as_json)
+            from parcomp.custodian import Answer
+
+            answer = Answer.read(client.ask(sql, key=key, derive=derive, **costs).document)
+    _print_answer(answer, as_json)
 
 
 def batch_server(
@@ -104,31 +117,53 @@ def batch_server(
     rho: str | None,
     mu: str | None,
     budget: str | None,
+    strategy: str,
+    estimate: bool,
     key: str | None,
     dry_run: bool,
     dummy: bool,
     as_json: bool,
 ) -> None:
-    """Pay a server for the answers of a file of statements, and print them."""
+    """Pay a server for the answers of a file of statements, and print them, or what they would cost."""
     if file.suffix.lower() != ".sql":
         raise FileError(file, "a batch is a file of SQL statements and ends in .sql")
-    if dry_run:
-        raise ArgumentError(
-            "a server quotes one statement at a time, and what a batch adds is less than the sum; --quote is not "
-            "offered with --server, ask for each with: parcomp quote --server URL SQL"
-        )
+    if all(amount is None for amount in (epsilon, rho, mu, budget)):
+        raise CostError("give what each statement costs (--epsilon, --rho or --mu), or a --budget for all of them")
     if dummy and budget is not None:
         raise ArgumentError(
             "how a budget is shared out is for the server to say; rehearse with --epsilon, --rho or --mu"
         )
+    from parcomp.cli.answers import print_answers, print_quotes
+    from parcomp.cli.written import WrittenBatch
+    from parcomp.custodian import Answer, BatchQuote
+    from parcomp.model import Domain
+
     costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
     with client_of(server) as client:
-        statements = _statements(file, list(client.domain()["attributes"]))
-        if dummy:
-            _rehearse(client, statements, costs, as_json)
-            return
-        for answer in client.ask_batch(statements, budget=budget, key=key, **costs):
-            _print_answer(answer, as_json)
+        domain, dataset = Domain.described(client.domain()), client.budget()["dataset"]
+        written = WrittenBatch.read(file, domain, {dataset})
+        with written.placing():
+            if dry_run:
+                told = client.quote_batch(written.statements, budget=budget, strategy=strategy, **costs)
+                quoted = BatchQuote.read(told.as_json())
+                if as_json:
+                    for one in quoted.quotes:
+                        print(json.dumps(one.as_json()))
+                else:
+                    print_quotes(written.titles, quoted)
+                return
+            if dummy:
+                answers = _rehearsed(client, written.statements, costs, estimate=estimate)
+            else:
+                served = client.ask_batch(
+                    written.statements, budget=budget, strategy=strategy, estimate=estimate, key=key, **costs
+                )
+                answers = [Answer.read(one.document) for one in served]
+    if as_json:
+        for answer in answers:
+            print(json.dumps(answer.as_json(), ensure_ascii=False))
+    else:
+        print_answers(written.titles, answers)
 
 
 def budget_server(server: str, as_json: bool) -> None:
@@ -138,7 +173,10 @@ def budget_server(server: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(told, ensure_ascii=False))
     else:
-        print_served_balance(told)
+        from parcomp.cli.answers import print_balance
+        from parcomp.custodian import Balance
+
+        print_balance(Balance.read(told))
 
 
 def client_of(server: str) -> Client:
@@ -150,14 +188,26 @@ def client_of(server: str) -> Client:
     return Client(server)
 
 
-def _rehearse(client: Client, statements: Sequence[str], costs: Mapping[str, str | None], as_json: bool) -> None:
-    """Answer from random rows of the domain, which the server tells, with the noise that the cost buys.
+def _check_cost(client: Client, costs: Mapping[str, str | None]) -> None:
+    """Complain of a cost that is missing, or of several, as a custodian does; of others the server complains."""
+    given = [name for name, amount in costs.items() if amount is not None]
+    if len(given) != 1:
+        from parcomp.custodian.request import cost_wanted
+        from parcomp.privacy import find_measure
+
+        told = client.budget()
+        raise cost_wanted(told["dataset"], find_measure(told["measure"]), given)
+
+
+def _rehearsed(
+    client: Client, statements: Sequence[str], costs: Mapping[str, str | None], *, estimate: bool = False
+) -> list[Answer]:
+    """Answers from random rows of the domain, which the server tells, with the noise that the cost buys.
 
     None of its data is needed for that, and nothing is charged.
     """
     from contextlib import closing
 
-    from parcomp.cli.answers import print_answer
     from parcomp.custodian import Settings
     from parcomp.custodian.rehearsal import Rehearsal
     from parcomp.custodian.request import read_request
@@ -167,34 +217,17 @@ def _rehearse(client: Client, statements: Sequence[str], costs: Mapping[str, str
     domain, told = Domain.described(client.domain()), client.budget()
     measure = find_measure(told["measure"])
     budget = measure.budget_down(str(told["budget"]))
-    settings = Settings(domain.name, "", "", domain, measure, budget, "")
+    settings = Settings(told["dataset"], "", "", domain, measure, budget, "")
     given: Any = costs
-    asked = read_request(settings, "", statements, **given)
-    with closing(Rehearsal(domain)) as rehearsal:
-        for answer in rehearsal.answers(asked):
-            if as_json:
-                print(json.dumps(answer.as_json(), ensure_ascii=False))
-            else:
-                print_answer(settings, answer)
+    asked = read_request(settings, "", statements, estimate=estimate, **given)
+    with closing(Rehearsal(settings)) as rehearsal:
+        return rehearsal.answers(asked)
 
 
-def _statements(file: Path, names: Sequence[str]) -> list[str]:
-    """The statements of a file, as they are written there; ``names`` are those of the attributes."""
-    from parcomp.model import read_text
-    from parcomp.sql.tokens import split_statements
-
-    text = read_text(file)
-    try:
-        found = split_statements(text, names)
-    except SqlError as error:
-        raise FileError(file, str(error), field="sql") from None
-    if not found:
-        raise FileError(file, "holds no statement")
-    return [text[one.tokens[0].start : one.tokens[-1].end + 1] for one in found]
-
-
-def _print_answer(answer: ServedAnswer, as_json: bool) -> None:
+def _print_answer(answer: Answer, as_json: bool) -> None:
     if as_json:
         print(json.dumps(answer.as_json(), ensure_ascii=False))
     else:
-        print_served_answer(answer)
+        from parcomp.cli.answers import print_answer
+
+        print_answer(answer)

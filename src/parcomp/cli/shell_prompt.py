@@ -15,7 +15,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import PostgresLexer
 
 from parcomp.cli.shell_session import Session
-from parcomp.cli.shell_text import Completions, is_complete
+from parcomp.cli.shell_text import Completions, is_complete, split_command
 
 __all__ = ["history_file", "talk"]
 
@@ -32,15 +32,20 @@ def talk(session: Session) -> None:
         prompt_continuation=lambda width, _line, _wrapped: ".".rjust(width - 2) + "> ",
     )
     print("SELECT … asks and pays, ? SELECT … quotes; \\help lists the rest.")
+    begun = ""
     while True:
         try:
-            typed = prompts.prompt(session.prompt)
+            typed = prompts.prompt(session.prompt, default=begun)
         except KeyboardInterrupt:
             # The line is cleared.
+            begun = ""
             continue
         except EOFError:
             return
-        if not session.do_and_tell(typed):
+        # A statement that was begun before a command waits for its end.
+        before, command = split_command(typed)
+        begun = before if command else ""
+        if not session.do_and_tell(command or typed):
             return
 
 

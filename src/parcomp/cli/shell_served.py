@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from parcomp.cli.served_answers import print_served_answer, print_served_balance, print_served_quote
+from parcomp.cli.answers import print_answer, print_balance, print_quote
 from parcomp.cli.shell_session import Session
-from parcomp.cli.terminal import number
+from parcomp.custodian import Answer, Balance, Quote
 from parcomp.ledger import Charge
 from parcomp.model import Domain
 from parcomp.privacy import find_measure
@@ -27,8 +27,9 @@ class ServedSession(Session):
         self._client = client
         try:
             domain = Domain.described(client.domain())
-            measure = find_measure(client.budget()["measure"])
-            super().__init__(domain.name, domain, measure, {domain.name}, costs)
+            balance = Balance.read(client.budget())
+            measure = find_measure(balance.measure)
+            super().__init__(domain.name, domain, measure, balance.rows_per_person, {domain.name}, costs)
         except BaseException:
             self.close()
             raise
@@ -39,15 +40,17 @@ class ServedSession(Session):
 
     def _ask(self, sql: str) -> None:
         cost = self._cost()
-        print_served_answer(self._client.ask(sql, **cost))
-        left = self._client.quote(sql, **cost).remaining
-        print(f"left on these rows: {self.measure.symbol} = {number(left)}")
+        print_answer(Answer.read(self._client.ask(sql, derive=False, **cost).document))
+        self._print_left(self._client.quote(sql, **cost).remaining)
+
+    def _derive(self, sql: str) -> None:
+        print_answer(Answer.read(self._client.ask(sql, derive=True).document))
 
     def _quote(self, sql: str) -> None:
-        print_served_quote(self._client.quote(sql, **self._cost()), self._client.budget()["measure"])
+        print_quote(Quote.read(self._client.quote(sql, **self._cost()).document))
 
     def _balance(self) -> None:
-        print_served_balance(self._client.budget())
+        print_balance(Balance.read(self._client.budget()))
 
     def _history(self) -> list[Charge]:
         # Digests of the chain are not for analysts.

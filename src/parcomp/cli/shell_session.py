@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -10,11 +12,14 @@ from typing import TYPE_CHECKING, cast
 
 import parcomp as pc
 from parcomp.cli.answers import print_answer, print_balance, print_charges, print_quote
-from parcomp.cli.domain_render import print_domain
+from parcomp.cli.domain_render import print_domain, print_level
 from parcomp.cli.interrupts import answered, asked_now, charges_in_words, heeded
 from parcomp.cli.shell_text import COMMANDS, Completions
-from parcomp.cli.terminal import new_console, number, plain_table
-from parcomp.errors import ArgumentError, CostError, ParcompError, SqlError, one_line, shown
+from parcomp.cli.terminal import new_console, plain_table
+from parcomp.costs import short_down
+from parcomp.custodian.request import cost_wanted
+from parcomp.errors import ArgumentError, CostError, ParcompError, SqlError, one_line
+from parcomp.figures import whose
 from parcomp.model import Categorical, Domain
 
 if TYPE_CHECKING:
@@ -24,20 +29,30 @@ if TYPE_CHECKING:
 
 __all__ = ["CustodianSession", "Session"]
 
+_NARROWEST = 20
+"""Columns of a terminal that lines are still made for."""
+
 
 class Session(ABC):
     """Somebody who is asked one statement after the other, each at the cost that was set last.
 
-    ``domain`` and ``measure`` are those of the dataset ``name``, and ``tables`` what may stand after FROM.  ``cost`` is
-    what the prompt shows, "" if none was set.
+    ``domain``, ``measure`` and ``rows_per_person`` are those of the dataset ``name``, and ``tables`` what may stand
+    after FROM.  ``cost`` is what the prompt shows, "" if none was set.
     """
 
     def __init__(
-        self, name: str, domain: Domain, measure: Measure, tables: Collection[str], costs: Mapping[str, str | None]
+        self,
+        name: str,
+        domain: Domain,
+        measure: Measure,
+        rows_per_person: int,
+        tables: Collection[str],
+        costs: Mapping[str, str | None],
     ) -> None:
         self.name = name
         self.domain = domain
         self.measure = measure
+        self.rows_per_person = rows_per_person
         self.tables = tables
         self._asks = False
         """Whether what is done is an ask; nothing else charges."""
@@ -56,6 +71,10 @@ class Session(ABC):
     @abstractmethod
     def _quote(self, sql: str) -> None:
         """Print what asking would cost."""
+
+    @abstractmethod
+    def _derive(self, sql: str) -> None:
+        """Print what follows from released answers, which costs nothing."""
 
     @abstractmethod
     def _balance(self) -> None:
@@ -108,7 +127,7 @@ class Session(ABC):
             if isinstance(error, SqlError) and "\n" not in statement.strip():
                 # Beneath the place that the message speaks of.
                 print(f"  {statement.strip()}\n  {' ' * (error.column - 1)}^", file=sys.stderr)
-            print(f"parcomp: {' '.join(str(error).split())}", file=sys.stderr)
+            print(_wrapped(f"parcomp: {' '.join(str(error).split())}"), file=sys.stderr)
         except OSError as error:
             print(f"parcomp: {one_line(str(error.filename or 'a file'))}: {error.strerror or error}", file=sys.stderr)
         except KeyboardInterrupt:
@@ -135,13 +154,19 @@ class Session(ABC):
                 self._domain(argument)
             case "\\history":
                 own = self._history()
-                print_charges(self.measure, own, self.domain) if own else print("no charges yet")
+                print_charges(self.measure, own, self.domain, self.rows_per_person) if own else print("no charges yet")
+            case "\\derive":
+                self._derive(argument)
             case "\\cost":
                 self.measure.cost_up(argument)
                 self.cost = argument
             case _:
-                raise ArgumentError(f"unknown command {shown(word)}; there are {', '.join(COMMANDS)}")
+                raise ArgumentError(f"unknown command {one_line(word)}; there are {', '.join(COMMANDS)}")
         return True
+
+    def _print_left(self, amount: int | float) -> None:
+        each = whose(self.rows_per_person)[0]
+        print(f"left on these rows: {self.measure.symbol} = {short_down(amount)}{each}")
 
     def _help(self) -> None:
         table = plain_table("", "", names=True)
@@ -158,6 +183,9 @@ class Session(ABC):
         if not name:
             print_domain(domain)
             return
+        if name in domain.levels:
+            print_level(domain, name)
+            return
         domain.index(name)
         print_domain(pc.Domain({name: domain.attributes[name]}, name=domain.name), every_value=True)
 
@@ -172,7 +200,9 @@ class CustodianSession(Session):
         asked_now(self._custodian)
         settings = self._custodian.settings
         try:
-            super().__init__(settings.name, settings.domain, settings.measure, settings.tables, costs)
+            super().__init__(
+                settings.name, settings.domain, settings.measure, settings.rows_per_person, settings.tables, costs
+            )
         except BaseException:
             self.close()
             raise
@@ -182,20 +212,23 @@ class CustodianSession(Session):
         self._custodian.close()
 
     def _ask(self, sql: str) -> None:
-        settings, cost = self._custodian.settings, cast("Costs", self._cost())
+        cost = cast("Costs", self._cost())
         answer = self._custodian.ask(sql, analyst=self._analyst, **cost)
         if answer.charge is not None and not answer.cached:
             answered(answer.charge)
-        print_answer(settings, answer)
-        left = self._custodian.quote(sql, analyst=self._analyst, **cost).remaining
-        print(f"left on these rows: {self.measure.symbol} = {number(left)}")
+        print_answer(answer)
+        [quoted] = self._custodian.quote_batch([sql], analyst=self._analyst, **cost).quotes
+        self._print_left(quoted.remaining)
+
+    def _derive(self, sql: str) -> None:
+        print_answer(self._custodian.ask(sql, analyst=self._analyst, derive=True))
 
     def _quote(self, sql: str) -> None:
         cost = cast("Costs", self._cost())
-        print_quote(self._custodian.settings, self._custodian.quote(sql, analyst=self._analyst, **cost))
+        print_quote(self._custodian.quote(sql, analyst=self._analyst, **cost))
 
     def _balance(self) -> None:
-        print_balance(self._custodian.settings, self._custodian.balance(self._analyst or None))
+        print_balance(self._custodian.balance(self._analyst or None))
 
     def _history(self) -> list[Charge]:
         return [one for one in self._custodian.charges() if one.analyst == self._analyst and not one.is_load]
@@ -212,14 +245,19 @@ class CustodianSession(Session):
         asked_now(self._custodian)
 
 
+def _wrapped(message: str) -> str:
+    """A message in lines that a terminal does not break within words; one line for what is no terminal."""
+    if not sys.stderr.isatty():
+        return message
+    width = max(shutil.get_terminal_size().columns, _NARROWEST)
+    return textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
+
+
 def _cost_of(name: str, measure: Measure, costs: Mapping[str, str | None]) -> str:
     """The cost that an option gives, which must be the one of the dataset's measure."""
     wanted = measure.parameter
     given = [option for option, amount in costs.items() if amount is not None]
     cost = costs[wanted]
     if cost is None or given != [wanted]:
-        raise CostError(
-            f"{name} is accounted in {wanted} ({measure.name}); {' and '.join(given)} was given; "
-            f"state the cost as {wanted} (--{wanted} X)"
-        )
+        raise cost_wanted(name, measure, given)
     return cost

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["COMMANDS", "Completions", "is_complete", "split_pieces"]
+__all__ = ["COMMANDS", "Completions", "is_complete", "split_command", "split_pieces"]
 
 COMMANDS = {
     "\\budget": "what is spent of the budget",
-    "\\domain": "the attributes; \\domain ATTRIBUTE has all its values",
+    "\\domain": "the attributes; \\domain NAME has all values of an attribute, or all groups of a level",
     "\\history": "your charges",
+    "\\derive": "\\derive SELECT … answers from what was released before, free",
     "\\cost": "\\cost X sets what each answer costs",
     "\\help": "this list",
     "\\quit": "leave, as Ctrl-D does",
@@ -50,7 +51,7 @@ def is_complete(text: str) -> bool:
     (False, True)
     """
     statement = text.strip().removeprefix("?").strip()
-    if not statement or statement.startswith("\\"):
+    if not statement or split_command(text)[1]:
         return True
     found = list(_TOKEN.finditer(statement))
     if any(one["open"] for one in found):
@@ -63,6 +64,23 @@ def is_complete(text: str) -> bool:
     if not text.lstrip().startswith("?"):
         return text.endswith("\n")
     return "FROM" in tokens and tokens[-1] not in _GOES_ON and tokens.count("(") <= tokens.count(")")
+
+
+def split_command(text: str) -> tuple[str, str]:
+    r"""A statement that was begun, and the command on the last line; "" where the last line is none.
+
+    A line of a text in quotes is no command, whatever it begins with.
+
+    >>> split_command("SELECT COUNT(*)\n\\budget"), split_command("\\budget")
+    (('SELECT COUNT(*)\n', '\\budget'), ('', '\\budget'))
+    >>> split_command("SELECT COUNT(*) FROM t WHERE a = 'b\n\\c"), split_command("SELECT 1;")
+    (("SELECT COUNT(*) FROM t WHERE a = 'b\n\\c", ''), ('SELECT 1;', ''))
+    """
+    ended = text.rstrip("\n")
+    begun, line_end, last = ended.rpartition("\n")
+    if not last.lstrip().startswith("\\") or any(one["open"] for one in _TOKEN.finditer(begun)):
+        return text, ""
+    return begun + line_end, last.lstrip()
 
 
 def split_pieces(text: str) -> list[tuple[int, str]]:
@@ -118,8 +136,8 @@ class Completions:
 
     def after(self, text: str) -> tuple[str, list[str]]:
         """What the end of a text begins, and the words that it may become."""
-        if text.lstrip().startswith("\\"):
-            return self._after_command(text.lstrip())
+        if command := split_command(text)[1]:
+            return self._after_command(command)
         tokens = list(_TOKEN.finditer(text))
         opened = next((place for place, one in enumerate(tokens) if one["open"] is not None), None)
         if opened is not None:

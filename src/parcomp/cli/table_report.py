@@ -9,6 +9,7 @@ from parcomp.cli.terminal import new_console, plain_table
 from parcomp.custodian import Settings
 from parcomp.data import AttributeReport, Report
 from parcomp.errors import one_line
+from parcomp.tabular import counted
 
 __all__ = ["print_report"]
 
@@ -19,11 +20,12 @@ def print_report(settings: Settings, report: Report) -> None:
     console.print("For the custodian only: these numbers are exact, and not private.", style="yellow")
     outside = report.rows - report.inside
     share = f" ({outside / report.rows:.2%})" if outside else ""
-    console.print(f"{report.rows:,} rows, {outside:,} of them{share} with a value outside the domain")
+    console.print(f"{counted(report.rows, 'row')}, {outside:,} of them{share} with a value outside the domain")
     if report.persons is not None:
         console.print(
-            f"{report.persons:,} persons, at most {settings.rows_per_person:,} rows of each are taken; "
-            f"{report.rows_left_out:,} rows are left out"
+            f"{counted(report.persons, 'person')}, at most {counted(settings.rows_per_person, 'row')} of each "
+            f"{'is' if settings.rows_per_person == 1 else 'are'} taken; "
+            f"{counted(report.rows_left_out, 'row')} {'is' if report.rows_left_out == 1 else 'are'} left out"
         )
     found = {name: one for name, one in report.attributes.items() if one.outside}
     if not found:

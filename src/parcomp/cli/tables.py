@@ -10,6 +10,7 @@ import typer
 import parcomp as pc
 from parcomp.cli.options import Custodian, Json
 from parcomp.errors import DataError
+from parcomp.tabular import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def init(custodian: Custodian, accept: Accept = False) -> None:
         created = pc.Custodian.create(settings, agree=agree, progress=progress)
     with created:
         print(f"The ledger of {settings.name}, version {settings.version}, is made.")
-        print_balance(settings, created.balance())
+        print_balance(created.balance())
 
 
 def load(custodian: Custodian, accept: Accept = False) -> None:
@@ -68,10 +69,12 @@ def load(custodian: Custodian, accept: Accept = False) -> None:
         settled = before is not None and bool(before.person) and (before.person, before.rows_per_person) == bound
         agree = _agreement(settings, accept=accept, settled=settled)
         loaded = load_table(settings, agree=agree, progress=progress)
-    print(f"{settings.name}, version {settings.version}: {loaded.kept:,} rows are encoded.")
+    kept = f"{counted(loaded.kept, 'row')} {'is' if loaded.kept == 1 else 'are'}"
+    print(f"{settings.name}, version {settings.version}: {kept} encoded.")
     if before is not None and loaded.rows > before.rows:
         taken, added = loaded.kept - before.kept, loaded.rows - before.rows
-        print(f"Of {added:,} rows that were added {taken:,} are taken.")
+        was, are = ("was" if added == 1 else "were"), ("is" if taken == 1 else "are")
+        print(f"{counted(added, 'row')} {was} added, of which {taken:,} {are} taken.")
 
 
 def _agreement(settings: Settings, *, accept: bool, settled: bool = False) -> Callable[[Report], None]:

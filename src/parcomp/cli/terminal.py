@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from parcomp.tabular import number_text
+
 __all__ = [
     "bar",
     "bracket_progress",
@@ -55,8 +57,8 @@ def bar(value: float, longest: float, width: int, style: str) -> Text:
 
 
 def number(value: int | float) -> str:
-    """A number with its thousands set apart; one with a fraction to six digits."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    """A number as people read it."""
+    return number_text(value)
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from parcomp.tabular import counted, label_text
 
 if TYPE_CHECKING:
     from parcomp.model import Attribute, Domain
@@ -13,6 +15,12 @@ __all__ = ["predicate_in_words", "statement_in_words"]
 
 _LISTED = 6
 """How many categories are listed before the rest is only counted."""
+
+_PLAIN = 1e15
+"""Below this, a whole float is the integer that it is written as."""
+
+_NAMED = 3
+"""How many statements of a strategy are told before the rest is only counted."""
 
 _DIGITS = 12
 """How much of a digest is shown."""
@@ -32,36 +40,52 @@ def predicate_in_words(written: object) -> str:
         case {"not": excluded}:
             return f"not {predicate_in_words(excluded)}"
         case {"from": low, "below": high}:
-            return f"{low} to below {high}"
+            return f"{_value(low)} to below {_value(high)}"
         case {"from": low, "to": high}:
-            return f"{low} to {high}"
-        case None:
-            return "null"
+            return f"{_value(low)} to {_value(high)}"
         case _:
-            return str(written)
+            return _value(written)
 
 
 def statement_in_words(text: str, domain: Domain | None = None) -> str:
     """A statement's canonical text, in words: what is measured, of which rows, in which groups.
 
-    With a domain, categories are listed, which have no order that a range could be told by.
+    With a domain, categories are listed, which have no order that a range could be told by, and levels are named.
 
     >>> statement_in_words('{"attribute":"age","groups":["sex"],"kind":"average","where":[{"region":"N"}]}')
-    'average age where region N, by sex'
+    'average age where region = N, by sex'
     >>> statement_in_words('{"groups":[{"attribute":"age","bands":[["young",{"from":0,"to":29}]]}],"items":'
     ...     '[{"kind":"count"},{"at":"1/2","attribute":"pay","kind":"quantile"}],"where":[{}]}')
     'count and median pay of every row, by age in 1 band'
     >>> statement_in_words('{"domain":"…","kind":"load","rows":"0123456789abcdef"}')
     'load of rows 0123456789ab'
+    >>> counted = '{"kind":"count","where":[{"sex":"F"}]},{"kind":"count","where":[{}]}'
+    >>> statement_in_words('{"kind":"strategy","statements":[' + counted + '],"strategy":"atoms"}')
+    '2 statements measured together by atoms: count where sex = F; count of every row'
     """
     fields = json.loads(text)
+    if fields.get("kind") == "strategy":
+        return _strategy(fields, domain)
     if fields.get("kind") == "load":
         return f"load of rows {fields['rows'].rpartition(':')[2][:_DIGITS]}"
     what = " and ".join(_item(item) for item in fields.get("items", [fields])) or "the groups"
     told = [_where(one, domain) for one in fields["where"]]
     rows = " or ".join(f"({one})" if len(told) > 1 else one for one in told)
     where = f" where {rows}" if rows else " of every row" if fields["where"] else " of no row"
-    return what + where + (f", by {', '.join(map(_group, fields['groups']))}" if "groups" in fields else "")
+    return (
+        what
+        + where
+        + (f", by {', '.join(_group(one, domain) for one in fields['groups'])}" if "groups" in fields else "")
+    )
+
+
+def _strategy(fields: Mapping[str, Any], domain: Domain | None) -> str:
+    """A batch that was measured as a whole, with its first statements."""
+    statements = fields["statements"]
+    told = [statement_in_words(json.dumps(one), domain) for one in statements[:_NAMED]]
+    more = f"; {len(statements) - _NAMED:,} more" if len(statements) > _NAMED else ""
+    how = {"correlated": "a correlated strategy", "atoms": "atoms"}.get(fields["strategy"], fields["strategy"])
+    return f"{counted(len(statements), 'statement')} measured together by {how}: {'; '.join(told)}{more}"
 
 
 def _item(item: Mapping[str, object]) -> str:
@@ -73,19 +97,53 @@ def _item(item: Mapping[str, object]) -> str:
     return (f"{kind} {item['attribute']}" if "attribute" in item else kind) + of_rows
 
 
-def _group(group: str | Mapping[str, Sequence[object]]) -> str:
-    """A key of GROUP BY."""
+def _group(group: str | Mapping[str, Any], domain: Domain | None) -> str:
+    """A key of GROUP BY: an attribute, a level, or bands of an attribute."""
     if isinstance(group, str):
         return group
-    count = len(group["bands"])
-    return f"{group['attribute']} in {count:,} band{'' if count == 1 else 's'}"
+    bands = [(label, written) for label, written in group["bands"] if label is not None]
+    for level, groups in _levels(group["attribute"], domain):
+        if bands == groups:
+            return level
+    return f"{group['attribute']} in {counted(len(group['bands']), 'band')}"
 
 
 def _where(where: Mapping[str, object], domain: Domain | None) -> str:
-    attributes = {} if domain is None else domain.attributes
-    return " and ".join(
-        f"{name} {predicate_in_words(_listed(written, attributes.get(name)))}" for name, written in where.items()
-    )
+    return " and ".join(_condition(name, written, domain) for name, written in where.items())
+
+
+def _condition(name: str, written: object, domain: Domain | None) -> str:
+    for level, groups in _levels(name, domain):
+        for label, members in groups:
+            if written == members and not _is_value(written):
+                return f"{level} = {label}"
+    attribute = None if domain is None else domain.attributes.get(name)
+    told = predicate_in_words(_listed(written, attribute))
+    return f"{name} = {told}" if _is_value(written) else f"{name} {told}"
+
+
+def _levels(name: str, domain: Domain | None) -> Iterator[tuple[str, list[tuple[str, object]]]]:
+    """The levels of an attribute, each with its groups and their values in the canonical notation."""
+    from parcomp.model import write_predicate
+
+    if domain is None or name not in domain.attributes:
+        return
+    attribute = domain.attributes[name]
+    for level_name, (index, level) in domain.levels.items():
+        if domain.names[index] == name:
+            pairs = zip(level.groups, level.members, strict=True)
+            yield level_name, [(label, write_predicate(attribute, member)) for label, member in pairs]
+
+
+def _is_value(written: object) -> bool:
+    return not isinstance(written, (list, dict))
+
+
+def _value(value: object) -> str:
+    """A value as the analyst would write it: true and not True, 20 and not 20.0."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _PLAIN:
+        return str(int(value))
+    return label_text(value)
 
 
 def _listed(written: object, attribute: Attribute | None) -> object:

@@ -12,8 +12,11 @@ from parcomp.client.exchange import (
     Amount,
     Amounts,
     Exchange,
+    address_of,
     answer_exchange,
     batch_exchange,
+    batch_quote_exchange,
+    derive_exchange,
     headers_for,
     look_exchange,
     quote_exchange,
@@ -21,7 +24,7 @@ from parcomp.client.exchange import (
     resent_after,
     result_of,
 )
-from parcomp.client.results import ServedAnswer, ServedQuote
+from parcomp.client.results import ServedAnswer, ServedBatch, ServedBatchQuote, ServedQuote
 from parcomp.errors import ServiceError
 
 __all__ = ["Client"]
@@ -43,7 +46,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._http = httpx.Client(
-            base_url=url, headers=headers_for(read_key(key)), timeout=timeout, transport=transport
+            base_url=address_of(url), headers=headers_for(read_key(key)), timeout=timeout, transport=transport
         )
 
     def close(self) -> None:
@@ -65,6 +68,20 @@ class Client:
         """What asking at a cost would mean; charges nothing."""
         return ServedQuote.read(self._send(quote_exchange(sql, {"epsilon": epsilon, "rho": rho, "mu": mu})))
 
+    def quote_batch(
+        self,
+        statements: Sequence[str | Mapping[str, Any]],
+        *,
+        epsilon: Amounts = None,
+        rho: Amounts = None,
+        mu: Amounts = None,
+        budget: Amount | None = None,
+        strategy: str = "independent",
+    ) -> ServedBatchQuote:
+        """What asking a batch would mean, with costs or a budget as :meth:`ask_batch` takes them; charges nothing."""
+        costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
+        return ServedBatchQuote.read(self._send(batch_quote_exchange(statements, costs, budget, strategy)))
+
     def ask(
         self,
         sql: str,
@@ -73,8 +90,15 @@ class Client:
         rho: Amount | None = None,
         mu: Amount | None = None,
         key: str | None = None,
+        derive: bool = False,
     ) -> ServedAnswer:
-        """Pay for a statement and get its answer; :class:`~parcomp.errors.RefusedError` if nothing bears it."""
+        """Pay for a statement and get its answer; :class:`~parcomp.errors.RefusedError` if nothing bears it.
+
+        With ``derive`` it is worked out from answers that were released before, for nothing, whatever cost is stated;
+        :class:`~parcomp.errors.UnderivableError` if it does not follow from them.
+        """
+        if derive:
+            return ServedAnswer.read(self._send(derive_exchange(sql)))
         costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         return ServedAnswer.read(self._send(answer_exchange(sql, costs, key)))
 
@@ -86,16 +110,20 @@ class Client:
         rho: Amounts = None,
         mu: Amounts = None,
         budget: Amount | None = None,
+        strategy: str = "independent",
+        estimate: bool = False,
         key: str | None = None,
-    ) -> list[ServedAnswer]:
-        """Answers to all statements or none.
+    ) -> ServedBatch:
+        """Answers to all statements or none; a list of them, and a data frame (``to_pandas()``).
 
         Costs are one for all or one for each statement, which may also carry its own: ``{"sql": …, "epsilon": "0.1"}``.
-        A ``budget`` instead is shared out so that the mean expected error is least.
+        A ``budget`` instead is shared out so that the mean expected error is least.  With a budget, counts may be
+        measured together by a ``strategy`` (``correlated``, ``atoms`` or ``auto``), which is one charge; with
+        ``estimate`` each count has beside it what all answers say together.
         """
         costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
-        document = self._send(batch_exchange(statements, costs, budget, key))
-        return [ServedAnswer.read(one) for one in document["answers"]]
+        document = self._send(batch_exchange(statements, costs, budget, key, strategy, estimate))
+        return ServedBatch.read(document, statements)
 
     def domain(self) -> dict[str, Any]:
         """The domain as a domain file has it."""
@@ -136,7 +164,7 @@ class Client:
                 response = self._http.request(exchange.method, exchange.path, **options)
             except httpx.TransportError as error:
                 lost = type(error).__name__
-            except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            except httpx.InvalidURL as error:
                 raise ServiceError(f"the server's address is not well formed ({error})", status=0) from None
             wait = resent_after(response, attempt)
             if wait is None:

@@ -15,7 +15,18 @@ from typing import Any, Final
 from parcomp.client.client import Client
 from parcomp.client.exchange import Amount
 from parcomp.client.results import ServedAnswer
-from parcomp.errors import IdempotencyError, ParcompError, RefusedError, ServiceError, SqlError, shown
+from parcomp.errors import (
+    ArgumentError,
+    CostError,
+    IdempotencyError,
+    ParcompError,
+    RefusedError,
+    ServiceError,
+    SqlError,
+    shown,
+)
+from parcomp.figures import AnswerColumn
+from parcomp.tabular import days_of
 
 __all__ = [
     "Connection",
@@ -151,6 +162,8 @@ class Connection:
             return client.ask(sql, epsilon=costs.get("epsilon"), rho=costs.get("rho"), mu=costs.get("mu"))
         except SqlError as error:
             raise ProgrammingError(str(error)) from error
+        except (ArgumentError, CostError) as error:
+            raise ProgrammingError(str(error)) from error
         except (RefusedError, ServiceError) as error:
             raise OperationalError(str(error)) from error
         except IdempotencyError as error:
@@ -166,6 +179,7 @@ class Cursor:
         self.connection: Connection | None = connection
         self.answer: ServedAnswer | None = None
         """The last answer, with its intervals and its cost."""
+        self._rows: tuple[tuple[Any, ...], ...] = ()
         self._at = 0
 
     @property
@@ -178,11 +192,12 @@ class Cursor:
     @property
     def rowcount(self) -> int:
         """How many rows the last answer has."""
-        return -1 if self.answer is None else len(self.answer.rows)
+        return -1 if self.answer is None else len(self._rows)
 
     def execute(self, operation: str, parameters: Sequence[object] | None = None) -> Cursor:
         """Pay for a statement and get its answer; a question mark stands for each parameter."""
         self.answer, self._at = self._open()._ask(_written(operation, parameters or ())), 0
+        self._rows = tuple(zip(*map(_typed, self.answer.columns), strict=True))
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[object]]) -> None:  # noqa: ARG002
@@ -199,8 +214,8 @@ class Cursor:
         if self.answer is None:
             raise InterfaceError("no statement was executed that has rows")
         begin = self._at
-        self._at = min(begin + (self.arraysize if size is None else size), len(self.answer.rows))
-        return list(self.answer.rows[begin : self._at])
+        self._at = min(begin + (self.arraysize if size is None else size), len(self._rows))
+        return list(self._rows[begin : self._at])
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
@@ -230,6 +245,11 @@ class Cursor:
         if self.connection is None:
             raise InterfaceError("the cursor is closed")
         return self.connection
+
+
+def _typed(column: AnswerColumn) -> Sequence[object]:
+    """The values of a column; labels that are all ISO dates are dates, as they are in data frames."""
+    return column.values if column.figures is not None else days_of(column.values) or column.values
 
 
 _QUOTED_OR_MARK = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\?", re.DOTALL)

@@ -17,15 +17,27 @@ from typing import Any, Final, TypeAlias
 
 import httpx
 
-from parcomp.errors import ArgumentError, IdempotencyError, RefusedError, ServiceError, SqlError, shown
+from parcomp.costs import budget_down, cost_up
+from parcomp.errors import (
+    ArgumentError,
+    IdempotencyError,
+    RefusedError,
+    ServiceError,
+    SqlError,
+    UnderivableError,
+    shown,
+)
 
 __all__ = [
     "ATTEMPTS",
     "Amount",
     "Amounts",
     "Exchange",
+    "address_of",
     "answer_exchange",
     "batch_exchange",
+    "batch_quote_exchange",
+    "derive_exchange",
     "headers_for",
     "look_exchange",
     "quote_exchange",
@@ -75,13 +87,42 @@ def answer_exchange(sql: str, costs: Mapping[str, Amount | None], key: str | Non
     return Exchange("POST", "/v1/answers", {"sql": sql, **_given(costs)}, key or secrets.token_urlsafe(18))
 
 
+def derive_exchange(sql: str) -> Exchange:
+    """A request for an answer that follows from what was released before, which pays nothing."""
+    return Exchange("POST", "/v1/answers", {"sql": sql, "derive": True})
+
+
 def batch_exchange(
     statements: Sequence[str | Mapping[str, Any]],
     costs: Mapping[str, Amounts],
     budget: Amount | None,
     key: str | None,
+    strategy: str = "independent",
+    estimate: bool = False,
 ) -> Exchange:
     """A request for the answers of a batch, with a cost for all statements or for each, or a budget for all."""
+    body = _batch(statements, costs, budget, strategy)
+    if estimate:
+        body["estimate"] = True
+    return Exchange("POST", "/v1/batches", body, key or secrets.token_urlsafe(18))
+
+
+def batch_quote_exchange(
+    statements: Sequence[str | Mapping[str, Any]],
+    costs: Mapping[str, Amounts],
+    budget: Amount | None,
+    strategy: str = "independent",
+) -> Exchange:
+    """A request for what a batch would cost."""
+    return Exchange("POST", "/v1/batches/quotes", _batch(statements, costs, budget, strategy))
+
+
+def _batch(
+    statements: Sequence[str | Mapping[str, Any]],
+    costs: Mapping[str, Amounts],
+    budget: Amount | None,
+    strategy: str,
+) -> dict[str, Any]:
     if isinstance(statements, (str, Mapping)) or not isinstance(statements, Sequence):
         raise ArgumentError("a batch is a list of statements; ask takes a single one")
     body: dict[str, Any] = {"statements": [_statement(one) for one in statements]}
@@ -92,10 +133,13 @@ def batch_exchange(
         if len(each) != len(statements):
             raise ArgumentError(f"{len(each):,} costs were given for {len(statements):,} statements")
         for statement, amount in zip(body["statements"], each, strict=True):
-            statement[name] = _written(amount)
+            statement[name] = _cost(amount)
     if budget is not None:
-        body["budget"] = _written(budget)
-    return Exchange("POST", "/v1/batches", body, key or secrets.token_urlsafe(18))
+        budget_down(budget)
+        body["budget"] = _plain(budget)
+    if strategy != "independent":
+        body["strategy"] = strategy
+    return body
 
 
 def _statement(given: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -104,12 +148,20 @@ def _statement(given: str | Mapping[str, Any]) -> dict[str, Any]:
         return {"sql": given}
     if not isinstance(given, Mapping) or "sql" not in given:
         raise ArgumentError('a statement of a batch is SQL, or {"sql": …, "epsilon": …}')
-    return {name: value if name == "sql" else _written(value) for name, value in given.items()}
+    return {name: value if name == "sql" else _cost(value) for name, value in given.items()}
 
 
 def look_exchange(path: str, **query: Any) -> Exchange:
     """A request that only looks."""
     return Exchange("GET", path, query={name: value for name, value in query.items() if value is not None})
+
+
+def address_of(url: str) -> str:
+    """The address of a server, if it has a scheme; a host and a port alone would be taken for something else."""
+    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
+        example = f"http://{url}" if isinstance(url, str) and url and "://" not in url else "http://127.0.0.1:8000"
+        raise ArgumentError(f"the address of a server begins with http:// or https://, as {shown(example)} does")
+    return url
 
 
 def headers_for(key: str) -> dict[str, str]:
@@ -156,29 +208,43 @@ def result_of(response: httpx.Response) -> Any:
 
 def _error(status: int, problem: Mapping[str, Any]) -> Exception:
     detail, kind = str(problem.get("detail", "")), str(problem.get("type", "")).rpartition(":")[2]
+    statement = problem.get("statement")
+    position = statement if isinstance(statement, int) else None
     if kind == "refused" and "remaining" in problem:
-        return RefusedError(detail, cost=problem.get("cost", 0), remaining=problem["remaining"])
+        return RefusedError(
+            detail,
+            cost=problem.get("cost", 0),
+            remaining=problem["remaining"],
+            limit=str(problem.get("limit", "budget")),
+            left=problem.get("left"),
+            position=position,
+        )
     if kind == "sql" and "line" in problem:
         line, column = int(problem["line"]), int(problem["column"])
         place, stated, message = detail.partition(f"line {line}, column {column}: ")
-        position = problem.get("statement")
         return SqlError(
             message if stated else detail,
             line=line,
             column=column,
             place=place.removesuffix(", ") if stated else "",
-            position=position if isinstance(position, int) else None,
+            position=position,
         )
+    if kind == "underivable":
+        return UnderivableError(detail)
     if status == 409:
         return IdempotencyError(detail)
     return ServiceError(detail or f"the server answered with status {status}", status=status, kind=kind)
 
 
 def _given(costs: Mapping[str, Amount | None]) -> dict[str, Any]:
-    return {name: _written(amount) for name, amount in costs.items() if amount is not None}
+    return {name: _cost(amount) for name, amount in costs.items() if amount is not None}
 
 
-def _written(amount: Amount) -> str | int | float:
-    if isinstance(amount, bool) or not isinstance(amount, (str, int, float, Decimal)):
-        raise ArgumentError(f"an amount is a decimal, not {shown(amount)}")
+def _cost(amount: Amount) -> str | int | float:
+    """A cost as it is sent; one that no custodian would take is complained of as they do."""
+    cost_up(amount)
+    return _plain(amount)
+
+
+def _plain(amount: Amount) -> str | int | float:
     return str(amount) if isinstance(amount, Decimal) else amount

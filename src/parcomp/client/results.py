@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
+from parcomp.costs import short_down, short_up
 from parcomp.errors import ServiceError
-from parcomp.tabular import Columns, Tabular
+from parcomp.figures import AnswerColumn, Figured, FiguredBatch, Value, columns_of, unit_of, whose
+from parcomp.tabular import error_text, text_table
 
-__all__ = ["ServedAnswer", "ServedQuote"]
-
-Value: TypeAlias = str | int | bool | float | None
+__all__ = ["ServedAnswer", "ServedBatch", "ServedBatchQuote", "ServedQuote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,72 +39,110 @@ class ServedQuote:
         """The quote as it was sent."""
         return dict(self.document)
 
+    def __str__(self) -> str:
+        unit = unit_of(self.document.get("measure", ""))
+        of_row, of_person = whose(self.document.get("rows_per_person", 1))
+        free = "free: it was bought before, at least as accurately" if self.document.get("cached") else ""
+        rows = [
+            ("verdict", free or ("fits" if self.fits else f"does not fit: {self.document.get('reason', '')}")),
+            ("cost", f"{unit}{short_up(self.cost)}{of_row}"),
+            ("adds", f"{unit}{short_up(self.adds)}{of_person}"),
+            ("remaining", f"{unit}{short_down(self.remaining)}{of_row}"),
+        ]
+        if self.expected_error is not None:
+            rows.append(("expected error", error_text(self.expected_error)))
+        if self.document.get("derivable"):
+            rows.append(("derivable", f"free, {error_text(self.document['derived_error'])}"))
+        return text_table(("", ""), rows, (False, False))
+
 
 @dataclass(frozen=True, slots=True)
-class ServedAnswer(Tabular):
+class ServedBatchQuote:
+    """What asking a batch would mean: a quote for each statement after those before it, and for all together."""
+
+    quotes: tuple[ServedQuote, ...]
+    adds: int | float
+    fits: bool
+
+    @classmethod
+    def read(cls, document: Any) -> ServedBatchQuote:
+        """The quotes that the service sent."""
+        quotes = tuple(map(ServedQuote.read, _member(document, "quotes")))
+        return cls(quotes, _member(document, "adds"), _member(document, "fits"))
+
+    def as_json(self) -> dict[str, Any]:
+        """The quotes as they were sent."""
+        return {"quotes": [quote.as_json() for quote in self.quotes], "adds": self.adds, "fits": self.fits}
+
+    def __str__(self) -> str:
+        verdict = "fits" if self.fits else "does not fit: nothing would be charged"
+        each = "\n\n".join(f"statement {number:,}\n{quote}" for number, quote in enumerate(self.quotes, 1))
+        about: Mapping[str, Any] = self.quotes[0].document if self.quotes else {}
+        adds = f"{unit_of(about.get('measure', ''))}{short_up(self.adds)}{whose(about.get('rows_per_person', 1))[1]}"
+        return f"{each}\n\ntogether: adds {adds}; {verdict}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServedAnswer(Figured):
     """An answer: ``names`` of its columns, and ``rows`` of values in their order.
 
     ``charge`` is the number of the charge that paid for it, ``cost`` what asking cost this time, 0 for one that was
-    ``cached``.  ``intervals`` has for each row the 95 % interval of its first number.  It is a data frame too:
-    ``to_pandas()``, ``to_polars()`` and ``to_arrow()``.
+    ``cached``.  ``intervals`` has for each row the 95 % interval of its first number, and ``columns`` all figures.  It
+    is a data frame too (``to_pandas()``, ``to_polars()`` and ``to_arrow()``), a table in a terminal (``str``) and a
+    picture (``plot()``), as an answer of a custodian is.
     """
 
     charge: int | None
-    names: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    intervals: tuple[tuple[Any, ...], ...]
+    columns: tuple[AnswerColumn, ...]
     cost: int | float
     expected_error: float | None
     cached: bool
-    document: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    rehearsed: bool = False
+    notes: tuple[str, ...] = ()
+    measure: str = ""
+    rows_per_person: int = 1
+    strategy: str = ""
+    derived: bool = False
+    document: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, document: Any) -> ServedAnswer:
         """The answer that the service sent."""
-        groups = document.get("groups") if isinstance(document, dict) else None
-        if groups is None:
-            groups = [{"group": {}, "value": _member(document, "value"), "interval": _member(document, "interval")}]
-        if "columns" in document:
-            names = tuple(document["names"])
-            rows = tuple(zip(*document["columns"], strict=True))
-        else:
-            labels = tuple(groups[0]["group"]) if groups else ()
-            # In the order of the SELECT list, under the names that it gives.
-            names = tuple(document.get("names") or (*labels, "value"))
-            rows = tuple(tuple(one["group"].get(name, one["value"]) for name in names) for one in groups)
+        _member(document, "errors")
+        paid = ("charge", "cost", "expected_error", "cached", "measure", "rows_per_person")
         return cls(
-            _member(document, "charge"),
-            names,
-            rows,
-            tuple(tuple(one["interval"]) for one in groups),
-            _member(document, "cost"),
-            _member(document, "expected_error"),
-            _member(document, "cached"),
-            document,
+            columns=columns_of(document),
+            rehearsed=document.get("rehearsed", False),
+            notes=tuple(document.get("notes", ())),
+            strategy=document.get("strategy", ""),
+            derived=document.get("derived", False),
+            **{name: _member(document, name) for name in paid},
+            document=document,
         )
 
     @property
-    def grouped(self) -> bool:
-        """Whether it was asked for with GROUP BY."""
-        return "groups" in self.document
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
 
-    def items(self) -> list[tuple[str, tuple[Value, ...], tuple[tuple[Any, ...], ...] | None]]:
-        """The columns: the name, the values, and the 95 % interval of each, None where they are labels."""
-        values = list(zip(*self.rows, strict=True)) or [()] * len(self.names)
-        if "columns" in self.document:
-            told = [None if one is None else tuple(map(tuple, one)) for one in self.document["intervals"]]
-        else:
-            labels = self.document["groups"][0]["group"] if self.document.get("groups") else {}
-            told = [None if name in labels else self.intervals for name in self.names]
-        return list(zip(self.names, values, told, strict=True))
+    @property
+    def rows(self) -> tuple[tuple[Value, ...], ...]:
+        """The values, row by row."""
+        return tuple(zip(*(column.values for column in self.columns), strict=True))
+
+    @property
+    def intervals(self) -> tuple[tuple[Any, ...], ...]:
+        """The 95 % interval of the first number of each row."""
+        if not self.measured:
+            return ((None, None),) * len(self)
+        return tuple((figure.low, figure.high) for figure in self.measured[0].known)
 
     @property
     def value(self) -> Value:
         """The number, of an answer without GROUP BY: the first one, if there are several."""
         if self.grouped:
             raise AttributeError("an answer with GROUP BY has rows, not one value")
-        first: Value = self.document["value"]
-        return first
+        return self.measured[0].values[0]
 
     @property
     def interval(self) -> tuple[Any, ...]:
@@ -117,31 +155,20 @@ class ServedAnswer(Tabular):
         """The answer as it was sent."""
         return dict(self.document)
 
-    def _columns(self) -> Columns:
-        """The columns of the answer, and the ends of the interval of its first number as ``low`` and ``high``.
 
-        A single number stands under ``value``, as in an answer of a custodian.
-        """
-        named = [name for name, _, _ in self.items()]
-        if "columns" not in self.document:
-            named = [name if intervals is None else "value" for name, _, intervals in self.items()]
-        names = _distinct([*named, "low", "high"])
-        values = [*zip(*self.rows, strict=True)] or [()] * len(self.names)
-        ends = [*zip(*self.intervals, strict=True)] or [(), ()]
-        paid = {name: getattr(self, name) for name in ("charge", "cost", "expected_error", "cached")}
-        return Columns(dict(zip(names, [*values, *ends], strict=True)), frozenset(names[-3:]), paid)
+@dataclass(frozen=True, slots=True, repr=False)
+class ServedBatch(FiguredBatch[ServedAnswer]):
+    """Answers in the order of their statements: a list of them, and one data frame, as those of a custodian are."""
 
+    @classmethod
+    def read(cls, document: Any, statements: Sequence[str | Mapping[str, Any]]) -> ServedBatch:
+        """The answers that the service sent to statements, which are SQL or have it."""
+        told = tuple(map(ServedAnswer.read, _member(document, "answers")))
+        return cls(told, tuple(one if isinstance(one, str) else str(one["sql"]) for one in statements))
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that were there before."""
-    found: list[str] = []
-    for name in names:
-        free, number = name, 1
-        while free in found:
-            number += 1
-            free = f"{name} {number}"
-        found.append(free)
-    return found
+    def as_json(self) -> list[dict[str, Any]]:
+        """The answers as they were sent."""
+        return [answer.as_json() for answer in self.answers]
 
 
 def _member(document: Any, name: str) -> Any:

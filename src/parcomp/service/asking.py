@@ -10,7 +10,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from parcomp.custodian import Ask, Custodian
-from parcomp.service.bodies import AnswerBody, AnswersBody, AskBody, BatchBody, QuoteBody, fixed_width_json
+from parcomp.service.bodies import (
+    AnswerBody,
+    AnswersBody,
+    AskBody,
+    AskOrDeriveBody,
+    BatchBody,
+    QuoteBody,
+    QuotesBody,
+    fixed_width_json,
+)
 from parcomp.service.desk import Desk
 from parcomp.service.guard import AskingRoute, desk_of, holder_of
 from parcomp.service.openapi import problems
@@ -37,7 +46,7 @@ Key = Annotated[
 async def quote(request: Request, body: AskBody) -> Response:
     """What asking would cost and how accurate the answer would be; charges nothing."""
     desk, holder = desk_of(request), holder_of(request)
-    found = await desk.ask(Custodian.quote, body.sql, analyst=holder.name, **body.cost)
+    found = await desk.ask(holder.name, Custodian.quote, body.sql, analyst=holder.name, **body.cost)
     return JSONResponse(found.as_json())
 
 
@@ -46,10 +55,19 @@ async def quote(request: Request, body: AskBody) -> Response:
     response_model=None,
     responses={200: {"model": AnswerBody}, **problems(400, 401, 403, 409, 413, 429, 503)},
 )
-async def answer(request: Request, body: AskBody, key: Key = None) -> Response:
-    """Pay for a statement and answer it; 403, and nothing charged, if budget or quota do not bear it."""
+async def answer(request: Request, body: AskOrDeriveBody, key: Key = None) -> Response:
+    """Pay for a statement and answer it; 403, and nothing charged, if budget or quota do not bear it.
+
+    With `derive` it is worked out from answers that were released before, and nothing is charged; 409 if it does not
+    follow from them.
+    """
     desk, holder = desk_of(request), holder_of(request)
-    found = await desk.gathering.ask(Ask(body.sql, holder.name, body.cost, _checked(key)))
+    if body.derive:
+        # There is nothing to pay twice, so that the key need not be kept.
+        _checked(key)
+        found = await desk.ask(holder.name, Custodian.ask, body.sql, analyst=holder.name, derive=True)
+        return await _answered(desk, found)
+    found = await desk.answer(Ask(body.sql, holder.name, body.cost, _checked(key)))
     return await _answered(desk, found)
 
 
@@ -61,10 +79,24 @@ async def answer(request: Request, body: AskBody, key: Key = None) -> Response:
 async def batch(request: Request, body: BatchBody, key: Key = None) -> Response:
     """Answer all statements or none, each at its cost or all within a budget."""
     desk, holder = desk_of(request), holder_of(request)
-    statements = [one.sql for one in body.statements]
-    asked = {"analyst": holder.name, "key": _checked(key), **body.costs}
-    found = await desk.batch(holder.name, Custodian.ask_batch, statements, **asked)
+    asked = {"analyst": holder.name, "key": _checked(key), **body.measured, **body.costs}
+    found = await desk.batch(holder.name, Custodian.ask_batch, body.texts, **asked)
     return await _answered(desk, {"answers": list(found)})
+
+
+@router.post(
+    "/batches/quotes",
+    response_model=None,
+    responses={200: {"model": QuotesBody}, **problems(400, 401, 403, 413, 429, 503)},
+)
+async def quote_batch(request: Request, body: BatchBody) -> Response:
+    """What asking a batch would mean, each statement after those before it, and all together; charges nothing."""
+    desk, holder = desk_of(request), holder_of(request)
+    asked = {"analyst": holder.name, **body.measured, **body.costs}
+    found = await desk.batch(holder.name, Custodian.quote_batch, body.texts, **asked)
+    # With thousands of statements it takes long to write.
+    written = await desk.writing.run(lambda: JSONResponse(found.as_json()))
+    return written
 
 
 def _checked(key: str | None) -> str | None:

@@ -19,6 +19,7 @@ __all__ = [
     "AnswerBody",
     "AnswersBody",
     "AskBody",
+    "AskOrDeriveBody",
     "BatchBody",
     "BudgetBody",
     "DomainBody",
@@ -27,6 +28,7 @@ __all__ = [
     "MapBody",
     "ProblemBody",
     "QuoteBody",
+    "QuotesBody",
     "StateBody",
     "fixed_width_json",
 ]
@@ -46,18 +48,6 @@ def _amount(written: object) -> object:
     if isinstance(written, (int, float)) and not isinstance(written, bool) and 0 < written < _LARGEST:
         return written
     raise ValueError('an amount is a decimal above 0, a string such as "0.1" or a number')
-
-
-def _independent(written: object) -> object:
-    if written != "independent":
-        raise ValueError('the only strategy that is offered is "independent", which is also the default')
-    return written
-
-
-def _not_estimated(written: object) -> object:
-    if written is not False:
-        raise ValueError("estimates from answers together are not offered; leave it out")
-    return written
 
 
 # As "anything that the validator takes", so that leaving it out is one thing and null, which it does not take, another.
@@ -127,6 +117,32 @@ class AskBody(_Priced):
         return self
 
 
+class AskOrDeriveBody(_Priced):
+    """A statement and what it may cost; with ``derive`` it is answered from what was released before, for nothing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"oneOf": [{"required": [name]} for name in _PARAMETERS]},
+                {
+                    "required": ["derive"],
+                    "properties": {"derive": {"const": True}},
+                    "not": {"anyOf": [{"required": [name]} for name in _PARAMETERS]},
+                },
+            ]
+        }
+    )
+
+    sql: Sql
+    derive: bool = False
+
+    @model_validator(mode="after")
+    def _one_cost(self) -> AskOrDeriveBody:
+        if len(self.cost) != 1 and (self.cost or not self.derive):
+            raise ValueError("give one of epsilon, rho and mu: the parameter of the dataset's measure; or derive: true")
+        return self
+
+
 class StatementBody(_Priced):
     """A statement of a batch, with its cost unless the batch has a budget."""
 
@@ -144,8 +160,8 @@ class BatchBody(_Strict):
 
     statements: Annotated[list[StatementBody], Field(min_length=1, max_length=10_000)]
     budget: Amount = _absent()
-    strategy: Annotated[Literal["independent"], BeforeValidator(_independent)] = "independent"
-    estimate: Annotated[Literal[False], BeforeValidator(_not_estimated)] = False
+    strategy: Literal["independent", "correlated", "atoms", "auto"] = "independent"
+    estimate: bool = False
 
     @model_validator(mode="after")
     def _costs_or_budget(self) -> BatchBody:
@@ -159,9 +175,21 @@ class BatchBody(_Strict):
         if self.budget is not None:
             if priced:
                 raise ValueError("a batch has either a budget or a cost for each statement")
+        elif self.strategy != "independent":
+            raise ValueError("a strategy is charged as a whole: give the batch a budget, and no statement a cost")
         elif len(priced) != 1 or any(not one.cost for one in self.statements):
             raise ValueError("give each statement a cost, all in the same parameter, or the batch a budget")
         return self
+
+    @property
+    def texts(self) -> list[str]:
+        """The SQL of each statement."""
+        return [one.sql for one in self.statements]
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What is measured, and whether it is estimated from."""
+        return {"strategy": self.strategy, "estimate": self.estimate}
 
     @property
     def costs(self) -> dict[str, Any]:
@@ -180,6 +208,14 @@ class QuoteBody(_Told):
     remaining: float
     fits: bool
     expected_error: float | None
+
+
+class QuotesBody(_Told):
+    """What asking a batch would mean: a quote for each statement after those before it, and for all together."""
+
+    quotes: list[QuoteBody]
+    adds: float
+    fits: bool
 
 
 class AnswerBody(_Told):
@@ -245,16 +281,30 @@ class StateBody(BaseModel):
 
 
 class ProblemBody(_Told):
-    """What went wrong (RFC 9457)."""
+    """What went wrong (RFC 9457).
+
+    A refusal has what was asked for (``cost``), the most that can be (``remaining``), what leaves no more (``limit``)
+    and what each limit leaves (``left``); an error of SQL has ``line`` and ``column``, and both have the number of
+    the ``statement`` if it is one of several.
+    """
 
     type: str
     title: str
     status: int
     detail: str
+    cost: float = _absent()
+    remaining: float = _absent()
+    limit: str = _absent()
+    left: dict[str, float] = _absent()
+    line: int = _absent()
+    column: int = _absent()
+    statement: int = _absent()
 
 
 def fixed_width_json(document: object) -> bytes:
     """JSON in which every number, and null, takes the same room: its length tells nothing of the numbers.
+
+    So do true and false.
 
     An answer may stand in it as it is, and has room for whatever its notes could say of its numbers.
 
@@ -274,4 +324,6 @@ def _fixed(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(_fixed(one) for one in value) + "]"
     written = json.dumps(value, allow_nan=False)
-    return written if isinstance(value, (str, bool)) else written.rjust(_WIDTH)
+    if isinstance(value, str):
+        return written
+    return written.rjust(len("false") if isinstance(value, bool) else _WIDTH)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import parcomp.noise
-from parcomp.custodian import Access, Answer, Ask, Custodian, Settings, ask_together
+from parcomp.custodian import Access, Answer, Ask, Custodian, Settings, ask_together, read_ask, waited_for
 from parcomp.errors import LedgerError, ParcompError
 from parcomp.ledger import AccessKey, Role, find_key
 from parcomp.noise import Mechanism
@@ -101,7 +101,7 @@ class Desk:
     async def ready(self) -> None:
         """Raise unless requests can be answered; it is looked at once for all who ask at the same time."""
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._run(self._probing, Custodian.ready))
+            self._probe = asyncio.create_task(self._run(self._probing, "", Custodian.ready))
             # Whoever waited may be gone, and then nobody else asks for the exception.
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
         try:
@@ -111,12 +111,23 @@ class Desk:
             detail = f"the ledger or the table did not answer within {_READY_SECONDS:g} s"
             raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"}) from None
 
-    async def _ask_together(self, asks: Sequence[Ask]) -> Sequence[Answer | ParcompError]:
-        return await self.ask(ask_together, asks)
+    async def _ask_together(self, asks: Sequence[Ask]) -> Sequence[Answer | Exception]:
+        # For all who ask: it is short, since what they ask was read before.
+        return await self.ask("", ask_together, asks)
 
-    async def ask(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
-        """Call a function of the custodian in a thread."""
-        return await self._run(self.asking, call, *args, **named)
+    async def answer(self, ask: Ask) -> Answer:
+        """The answer to an ask, or the error that it gets in its place."""
+        return await self.gathering.ask(await self.ask(ask.analyst, read_ask, ask))
+
+    async def ask(self, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """Call a function of the custodian in a thread, for the analyst of this name."""
+        until = time.monotonic() + self.settings.serving.deadline_seconds
+
+        def while_waited_for(custodian: Custodian) -> T:
+            with waited_for(until):
+                return call(custodian, *args, **named)
+
+        return await self._run(self.asking, name, while_waited_for)
 
     async def batch(
         self, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
@@ -137,7 +148,7 @@ class Desk:
 
         self._batching.add(name)
         try:
-            return await self.ask(alone)
+            return await self.ask(name, alone)
         finally:
             # What has begun goes on, whether or not somebody waits for it.
             if not begun:
@@ -145,12 +156,12 @@ class Desk:
 
     async def look(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """The same for what only looks, and is quick."""
-        return await self._run(self.looking, call, *args, **named)
+        return await self._run(self.looking, "", call, *args, **named)
 
     async def view(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """The same for what only looks, and takes longer for a custodian, who sees all charges."""
         pool = self.looking if Viewer.get() == Role.ANALYST else self.viewing
-        return await self._run(pool, call, *args, **named)
+        return await self._run(pool, "", call, *args, **named)
 
     def _warm_up(self) -> None:
         """Open and load what the first request would wait for; what is wrong with it is for that request to say."""
@@ -160,10 +171,10 @@ class Desk:
             self._tenure.custodian.balance()
 
     async def _run(
-        self, pool: Pool, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
+        self, pool: Pool, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
         try:
-            return await pool.run(partial(self._tenure.call, call, *args, **named))
+            return await pool.run_for(name, partial(self._tenure.call, call, *args, **named))
         except LedgerError as error:
             logger.warning("ledger", reason=str(error))
             await self._reopen()

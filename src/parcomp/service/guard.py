@@ -7,6 +7,7 @@ everybody, and without a key nothing of a request is parsed.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections.abc import Callable, Coroutine
@@ -22,18 +23,22 @@ from starlette.responses import Response
 from parcomp.ledger import AccessKey, Role
 from parcomp.service.desk import Desk, Viewer
 from parcomp.service.problems import Problem, problem_of, problem_response
-from parcomp.service.session import presented_key
+from parcomp.service.session import TOKEN_HEADER, presented_key
 
 __all__ = [
     "AskingRoute",
     "CustodianRoute",
     "Limits",
     "LookingRoute",
+    "check_headers",
     "check_json",
     "desk_of",
     "holder_of",
     "read_body",
 ]
+
+_SENT_ONCE = ("authorization", "content-type", "idempotency-key", TOKEN_HEADER.lower())
+"""Headers of which a second one would leave open which of them counts."""
 
 _GUESSES_A_MINUTE = 100
 """Wrong keys from one address in a minute, at all workers of a server, before it is told to wait."""
@@ -118,6 +123,7 @@ class LookingRoute(APIRoute):
 
     async def _pass(self, request: Request, desk: Desk) -> None:
         limits: Limits = request.app.state.limits
+        check_headers(request)
         key = presented_key(request)
         if key is None:
             raise _unauthorized("send a key: Authorization: Bearer KEY")
@@ -135,6 +141,8 @@ class LookingRoute(APIRoute):
             raise Problem(
                 400, "request", f"the query string has a parameter that this path does not take; it takes: {listed}"
             )
+        if len(request.query_params.multi_items()) > len(request.query_params):
+            raise Problem(400, "request", "the query string has a parameter twice")
         await read_body(request, desk.settings.serving.body_bytes)
         if request.method == "POST":
             check_json(request)
@@ -172,11 +180,35 @@ def _unauthorized(detail: str) -> Problem:
     return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="parcomp"'})
 
 
+def check_headers(request: Request) -> None:
+    """Raise if a header that says who asks, or what, is there twice."""
+    for name in _SENT_ONCE:
+        if len(request.headers.getlist(name)) > 1:
+            raise Problem(400, "request", f"the request has the header {name.title()} twice")
+
+
 def check_json(request: Request) -> None:
-    """Raise unless the body is said to be JSON: nothing that a form of another site can send is taken."""
+    """Read the body as JSON, for the handler to find, and raise unless it is said to be that.
+
+    So nothing that a form of another site can send is taken; nor is an object with two members of a name, of which
+    readers take the first or the last as they like.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem(400, "body", "the body is JSON; send Content-Type: application/json")
+    # Without a body the handler says what is missing.
+    if request._body:
+        try:
+            request._json = json.loads(request._body, object_pairs_hook=_object)
+        except (ValueError, RecursionError):
+            raise Problem(400, "body", "the body is not valid JSON") from None
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        raise Problem(400, "body", "an object of the body has a member twice")
+    return found
 
 
 async def read_body(request: Request, most: int) -> None:

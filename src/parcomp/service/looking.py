@@ -80,7 +80,7 @@ def _budget(custodian: Custodian, holder: AccessKey) -> dict[str, Any]:
         shown = balance if holder.role == Role.CUSTODIAN else replace(balance, analysts={})
     else:
         shown = custodian.balance(holder.name)
-    return shown.as_json()
+    return shown.document()
 
 
 def _ledger(custodian: Custodian, holder: AccessKey, after: int, limit: int) -> dict[str, Any]:

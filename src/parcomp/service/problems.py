@@ -16,11 +16,13 @@ from starlette.responses import Response
 
 from parcomp.errors import (
     DataError,
+    DeadlineError,
     IdempotencyError,
     LedgerError,
     ParcompError,
     RefusedError,
     SqlError,
+    UnderivableError,
     one_line,
 )
 
@@ -46,6 +48,7 @@ _TITLES: Mapping[str, str] = {
     "size": "The body of the request is too large",
     "sql": "The SQL cannot be answered",
     "unauthorized": "A valid key is needed",
+    "underivable": "This does not follow from what was released",
     "unavailable": "The ledger or the table cannot be used at the moment",
 }
 
@@ -91,12 +94,16 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RefusedError):
-        return Problem(403, "refused", str(error), remaining=error.remaining, cost=error.cost)
+        facts = {name: getattr(error, name) for name in ("remaining", "cost", "limit", "left")}
+        return Problem(403, "refused", str(error), **facts, **_position(error))
     if isinstance(error, SqlError):
-        which: dict[str, Any] = {} if error.position is None else {"statement": error.position}
-        return Problem(400, "sql", str(error), line=error.line, column=error.column, **which)
+        return Problem(400, "sql", str(error), line=error.line, column=error.column, **_position(error))
+    if isinstance(error, DeadlineError):
+        return Problem(503, "deadline", str(error), headers={"Retry-After": "5"})
     if isinstance(error, IdempotencyError):
         return Problem(409, "conflict", str(error))
+    if isinstance(error, UnderivableError):
+        return Problem(409, "underivable", str(error))
     if isinstance(error, (LedgerError, DataError)):
         detail = "the ledger or the table cannot be used at the moment; send the same request again, with its key"
         return Problem(503, "unavailable", detail, headers={"Retry-After": "2"})
@@ -113,6 +120,11 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
         return _http_problem(error)
     return Problem(500, "internal", "an error that nobody foresaw was logged; nothing was released")
+
+
+def _position(error: RefusedError | SqlError) -> dict[str, Any]:
+    """Which statement of a batch it is, if it is one of several."""
+    return {} if error.position is None else {"statement": error.position}
 
 
 def _http_problem(error: HTTPException) -> Problem:

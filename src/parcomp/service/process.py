@@ -31,7 +31,6 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
     "lifespan": "on",
     # By the parser that bounds headers: the other one takes as many as are sent.
     "http": Wire,
-    "h11_max_incomplete_event_size": 2**16,
     "ws": "none",
     # Longer than proxies and clients keep a connection that nobody uses, so that it is they who close it: a request on
     # a connection that the server is just closing would be lost.

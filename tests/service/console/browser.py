@@ -22,6 +22,8 @@ OPTIONS = [
     "--disable-sync",
     "--no-first-run",
 ]
+# What a person waits for takes longer on a busy machine than it does on theirs.
+expect.set_options(timeout=15_000)
 LAPTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 

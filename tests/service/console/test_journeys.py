@@ -58,6 +58,25 @@ def test_ask_by_pointing(served: Served, person, screen):
     assert '"groups":["age"]' in served.charges()[0]["statement"]
 
 
+def test_what_follows_from_what_was_bought_is_free(served: Served, person):
+    """The price tells, the answer costs nothing, and is there again when the page is."""
+    page = (anna := person(served).sign_in("anna")).page
+    anna.write_sql(WOMEN)
+    expect(page.get_by_role("button", name="Ask for ε 0.1")).to_be_enabled()
+    expect(page.get_by_role("button", name="Derive it, free")).to_be_hidden()
+    assert served.ask(BY_SEX, "0.1").status_code == 200
+    page.reload()
+    anna.write_sql(WOMEN)
+    expect(page.get_by_text(re.compile("Free: follows from what was bought, ±"))).to_be_visible()
+    page.get_by_role("button", name="Derive it, free").click()
+    expect(page.get_by_text("Free: it follows from what was bought.")).to_be_visible()
+    shown = page.locator(".huge").inner_text()
+    page.reload()
+    expect(page.get_by_text("derived, free: it follows from the answer of charge 1")).to_be_visible()
+    assert page.locator(".huge").inner_text() == shown
+    assert len(served.charges()) == 1
+
+
 def test_several_numbers_in_bands_are_rehearsed(shared: Served, person):
     page = person(shared).sign_in("anna").page
     for number in ("the average of age", "the median of age"):
@@ -180,13 +199,13 @@ def test_groups_are_bars_or_a_heat_map_with_a_table_and_a_file(asked: Served, pe
     page = ben.open("answer", sql=BY_BOTH, epsilon="0.1")
     expect(page.get_by_role("img", name=re.compile("heat map by sex and age"))).to_be_visible()
     page.locator('[data-cell="1,3"]').hover()
-    expect(page.locator(".told")).to_have_text(re.compile(r"^sex M, age 3: \S+ ± \d+, 95 % interval \S+ to \S+$"))
+    expect(page.locator(".told")).to_have_text(re.compile(r"^sex M, age 3: \S+ ±\s10, 95 % interval \S+ to \S+$"))
     page.get_by_text("Table of 20 groups").click()
     expect(page.get_by_role("region", name="The answer as a table").get_by_role("row")).to_have_count(21)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
     lines = download.value.path().read_text().splitlines()
-    assert lines[0] == "sex,age,value,low,high"
+    assert lines[0] == "sex,age,value,low,high,expected_error,charge,cost"
     assert len(lines) == 21
     ben.open("answer", sql=BY_SEX, epsilon="0.1")
     expect(page.get_by_role("img", name=re.compile("by sex: 2 groups"))).to_be_visible()

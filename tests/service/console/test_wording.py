@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,6 +103,13 @@ def test_usual_groups_are_written_as_people_write_them():
     for key in ("FLOOR(age / 10) * 10", "FLOOR(age / 20)", "DATE_TRUNC('year', seen)"):
         sql = f"SELECT {key}, COUNT(*) FROM people GROUP BY {key}"
         assert sql_of(DOMAIN, parse_statement(DOMAIN, sql).text) == sql
+
+
+@pytest.mark.parametrize("key", ["DAYNAME(day)", "EXTRACT(month FROM day)", "EXTRACT(dow FROM day)"])
+def test_groups_of_days_that_are_scattered_over_all_years_are_short(key):
+    days = Domain({"day": Dated("2020-01-01", "2025-12-31")}, name="days")
+    sql = f"SELECT {key}, COUNT(*) FROM days GROUP BY {key}"
+    assert sql_of(days, parse_statement(days, sql).text) == sql
 
 
 def test_modules_import_modules_that_are_there_and_nothing_from_elsewhere():

@@ -17,9 +17,9 @@ from typing import Any
 from parcomp.custodian import Custodian, Settings, charge_graph
 from parcomp.custodian.accountant import Expense
 from parcomp.ledger import Charge
-from parcomp.privacy import Neighbours
+from parcomp.privacy import Neighbours, neighbor_units
 
-__all__ = ["Step", "course_of", "left_on_rows", "reason_of"]
+__all__ = ["Step", "course_of", "left_on_rows", "loss_found", "reason_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,17 @@ def course_of(custodian: Custodian) -> list[Step]:
         steps.append(Step(charge, of_a_person(former), of_a_person(loss), of_a_person(sequential)))
         former = loss
     return steps
+
+
+def loss_found(custodian: Custodian) -> int:
+    """What the loss is if no row has paid more than the one that was found to have paid most; for a person, in units.
+
+    It is never above the loss that the books have proven, and equal to it where that is exact.
+    """
+    settings = custodian.settings
+    replaced = sum(expense.replaced_units for _, expense in custodian.spending())
+    found = neighbor_units(custodian.overlook.graph(1).lower, replaced, settings.neighbours)
+    return settings.measure.group(found, settings.rows_per_person)
 
 
 def left_on_rows(settings: Settings, upper: int) -> int:

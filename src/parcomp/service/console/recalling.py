@@ -8,6 +8,7 @@ anything after it, the custodian does not answer until it is opened again.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -16,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from parcomp.custodian import Answer, Custodian
 from parcomp.errors import ParcompError
-from parcomp.ledger import Charge
+from parcomp.ledger import Charge, StrategyRecord
 from parcomp.model import Statement
 from parcomp.service.bodies import AskBody, fixed_width_json
 from parcomp.service.console.wording import keys_of, sql_of
@@ -32,14 +33,16 @@ router = APIRouter(prefix="/console", route_class=AskingRoute, include_in_schema
 @router.post("/quotes")
 async def quote(request: Request, body: AskBody) -> Response:
     """A quote, with the best that is affordable and the statement as it was understood."""
-    found = await desk_of(request).ask(_quote, body.sql, holder_of(request).name, body.cost)
+    name = holder_of(request).name
+    found = await desk_of(request).ask(name, _quote, body.sql, name, body.cost)
     return JSONResponse(found)
 
 
 @router.post("/recalled")
 async def recall(request: Request, body: AskBody) -> Response:
     """The answer to a statement, if it was bought at this cost or at a higher one; charges nothing."""
-    found = await desk_of(request).ask(_recalled, body.sql, holder_of(request).name, body.cost)
+    name = holder_of(request).name
+    found = await desk_of(request).ask(name, _recalled, body.sql, name, body.cost)
     if found is None:
         raise Problem(404, "missing", "this was not asked yet at this cost; looking for an answer charges nothing")
     return Response(fixed_width_json(found), media_type="application/json")
@@ -48,9 +51,8 @@ async def recall(request: Request, body: AskBody) -> Response:
 @router.post("/rehearsals")
 async def rehearse(request: Request, body: AskBody) -> Response:
     """An answer from random rows of the domain, with the noise of the cost; free, and without the data."""
-    found = await desk_of(request).ask(
-        Custodian.ask, body.sql, analyst=holder_of(request).name, dummy=True, **body.cost
-    )
+    name = holder_of(request).name
+    found = await desk_of(request).ask(name, Custodian.ask, body.sql, analyst=name, dummy=True, **body.cost)
     return Response(fixed_width_json(found), media_type="application/json")
 
 
@@ -61,7 +63,8 @@ async def answers(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
     """The analyst's own charges with their answers, the latest first."""
-    found = await desk_of(request).ask(_answers, holder_of(request).name, before, limit)
+    name = holder_of(request).name
+    found = await desk_of(request).ask(name, _answers, name, before, limit)
     return Response(fixed_width_json(found), media_type="application/json")
 
 
@@ -80,7 +83,7 @@ def _quote(custodian: Custodian, sql: str, analyst: str, cost: dict[str, Any]) -
 
 
 def _recalled(custodian: Custodian, sql: Any, analyst: str, cost: dict[str, Any]) -> Answer | None:
-    quoted = custodian.quote(sql, analyst=analyst, **cost)
+    [quoted] = custodian.quote_batch([sql], analyst=analyst, **cost).quotes
     return custodian.ask(sql, analyst=analyst, **cost) if quoted.cached else None
 
 
@@ -104,6 +107,10 @@ def _answered(custodian: Custodian, charge: Charge, analyst: str) -> dict[str, A
         "answer": None,
     }
     statement = _statement_of(custodian, charge)
+    if StrategyRecord.read(charge.statement) is not None:
+        # The batch is asked for as a whole, and so are its answers.
+        with suppress(KeyError, TypeError, ValueError):
+            shown["sql"] = sql_of(settings.domain, charge.statement)
     if statement is not None:
         shown["sql"] = sql_of(settings.domain, charge.statement)
         found = _recalled(custodian, statement, analyst, {settings.measure.parameter: shown["amount"]})

@@ -13,7 +13,7 @@ import parcomp
 from parcomp.custodian import Settings
 from parcomp.ledger import AccessKey, Role
 from parcomp.service.desk import Desk
-from parcomp.service.guard import Limits, LookingRoute, check_json, desk_of, holder_of, read_body
+from parcomp.service.guard import Limits, LookingRoute, check_headers, check_json, desk_of, holder_of, read_body
 from parcomp.service.session import COOKIE, LONGEST_KEY, SECONDS, split_key
 
 __all__ = ["router", "signing"]
@@ -25,6 +25,7 @@ class SigningRoute(LookingRoute):
     """A route for whoever has no session yet: the key is in the body, as JSON, which no form of another site sends."""
 
     async def _pass(self, request: Request, desk: Desk) -> None:  # noqa: ARG002  there is no key to look up yet
+        check_headers(request)
         await read_body(request, _LARGEST)
         check_json(request)
 
@@ -89,6 +90,9 @@ def _who(settings: Settings, holder: AccessKey) -> dict[str, Any]:
         "symbol": measure.symbol,
         "neighbours": str(settings.neighbours),
         "rows_per_person": settings.rows_per_person,
+        "group_factor": measure.group_factor(settings.rows_per_person),
+        # A cost is for one row, for which the budget bears less where a person may have several.
+        "row_budget": measure.affordable_down(settings.row_budget),
         "bounded": bool(settings.person),
         # Who else asks is not for an analyst to know.
         "analysts": [name for name in settings.quotas if holder.role == Role.CUSTODIAN or name == holder.name],

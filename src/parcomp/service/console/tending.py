@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from contextlib import closing
@@ -13,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from parcomp.custodian import Access, Custodian, budget_map, charge_graph
+from parcomp.custodian import Access, Custodian, Settings, budget_map, charge_graph
 from parcomp.custodian.accountant import Expense
 from parcomp.errors import ArgumentError
 from parcomp.ledger import AccessKey, Charge, MarkFile, Role, audit_charges, open_ledger, open_marked_ledger, utc_now
 from parcomp.model import Query as Region
 from parcomp.model import read_predicate
-from parcomp.service.console.course import Step, course_of, left_on_rows, reason_of
+from parcomp.service.console.course import Step, course_of, left_on_rows, loss_found, reason_of
 from parcomp.service.console.wording import sql_of
 from parcomp.service.guard import CustodianRoute, LookingRoute, desk_of, holder_of
 from parcomp.service.problems import Problem
@@ -114,6 +115,12 @@ async def overview(request: Request) -> Response:
     metrics: Metrics = request.app.state.metrics
     found = await desk_of(request).view(_overview)
     return JSONResponse({**found, "refusals": metrics.counted("refused")})
+
+
+@custodians.get("/bracket")
+async def bracket(request: Request) -> Response:
+    """Between what the loss of all charges is known to be, for a person as the balance has it."""
+    return JSONResponse(await desk_of(request).view(_bracket))
 
 
 @custodians.get("/maps")
@@ -279,6 +286,16 @@ def _overview(custodian: Custodian) -> dict[str, Any]:
     }
 
 
+def _bracket(custodian: Custodian) -> dict[str, Any]:
+    settings = custodian.settings
+    found = loss_found(custodian)
+    balance = custodian.balance()
+    # What the books have proven may be above what a longer search proves: what they say is what counts.
+    spent, lower = balance.spent, min(settings.measure.parameter_down(found), balance.spent)
+    exact = settings.measure.parameter_up(found) >= spent
+    return {"lower": spent if exact else lower, "spent": spent, "exact": exact}
+
+
 def _beginning(custodian: Custodian) -> str:
     """What the first entry will follow; the ledger knows the rows that it was made with, settings do not."""
     settings = custodian.settings
@@ -347,7 +364,9 @@ def _audit(custodian: Custodian) -> dict[str, Any]:
     with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as opened:
         if mark is not None:
             mark.check(opened)
-        found = audit_charges(opened.charges(), opened.binding, settings.domain, ties=opened.ties())
+        found = audit_charges(
+            opened.charges(), opened.binding, settings.domain, ties=opened.ties(), strategy_of=opened.strategy
+        )
     return {
         "ok": found.ok,
         "charges": found.charges,
@@ -359,6 +378,20 @@ def _audit(custodian: Custodian) -> dict[str, Any]:
         "budget": measure.parameter_down(found.budget),
         "checked": found.checked,
         "problems": list(found.problems)[:100],
+        **_as_epsilon(settings, found.loss),
         "time": utc_now(),
         "seconds": round(time.monotonic() - began, 3),
+    }
+
+
+def _as_epsilon(settings: Settings, loss: int) -> dict[str, Any]:
+    """The loss and the budget as an ε at the δ of the budget, if it is one of (ε, δ)."""
+    stated = settings.approximate
+    if stated is None:
+        return {}
+    implied = stated.epsilon_up(loss)
+    # JSON knows no infinity.
+    return {
+        "delta": stated.delta,
+        "epsilon": {"loss": implied if math.isfinite(implied) else None, "budget": stated.epsilon},
     }

@@ -34,6 +34,9 @@ _MOST_KEPT = 1 << 17
 
 _MOST_DOMAINS = 4
 
+_SHOWN = 20
+"""How many statements of a strategy are written."""
+
 
 class _Written:
     """What was written over one domain: few predicates make up many statements, and who filters reads all of them."""
@@ -75,6 +78,8 @@ def sql_of(domain: Domain, text: str) -> str:
     sql = written.get(text)
     if sql is None:
         document = json.loads(text)
+        if document.get("kind") == "strategy":
+            return _strategy_sql(domain, document)
         keys = keys_of(domain, document)
         items = [_item(one) for one in document.get("items", [document])]
         sql = f"SELECT {', '.join([*keys, *items])} FROM {_name(domain.name)}"
@@ -82,6 +87,17 @@ def sql_of(domain: Domain, text: str) -> str:
         sql += (f" WHERE {where}" if where else "") + (f" GROUP BY {', '.join(keys)}" if keys else "")
         _keep(written, text, sql)
     return sql
+
+
+def _strategy_sql(domain: Domain, document: Mapping[str, Any]) -> str:
+    """The statements of a batch that was measured as a whole, the first ones if there are many."""
+    statements = document["statements"]
+    lines = [f"-- {len(statements):,} statements, measured together ({document['strategy']})"]
+    for one in statements[:_SHOWN]:
+        lines.append(f"{sql_of(domain, json.dumps(one, ensure_ascii=False, sort_keys=True))};")
+    if len(statements) > _SHOWN:
+        lines.append(f"-- and {len(statements) - _SHOWN:,} more")
+    return "\n".join(lines)
 
 
 def keys_of(domain: Domain, document: Mapping[str, Any]) -> list[str]:
@@ -131,6 +147,9 @@ def _short_keys(domain: Domain, key: Mapping[str, Any]) -> Iterator[str]:
     yield from map(_name, getattr(attribute, "levels", None) or ())
     if isinstance(attribute, Dated):
         yield from (f"DATE_TRUNC('{unit}', {column})" for unit in ("month", "year", "quarter", "week"))
+        # Of these every band is scattered over all years, and written out names each day.
+        yield f"DAYNAME({column})"
+        yield from (f"EXTRACT({unit} FROM {column})" for unit in ("year", "quarter", "month", "day", "dow", "hour"))
     elif len(labels) > 1 and all(isinstance(label, int) for label in labels):
         width = labels[-1] - labels[-2]
         yield f"FLOOR({column} / {width}) * {width}"

@@ -2,8 +2,9 @@
 
 import * as api from "./api.js";
 import { share } from "./charts.js";
-import { amount, copyButton, empty, field, h, notice, num, select, table, time } from "./dom.js";
+import { copyButton, empty, field, h, notice, num, select, table, time } from "./dom.js";
 import * as route from "./route.js";
+import { both, bothKinds } from "./whose.js";
 
 export async function render({ session, signal, reload }) {
   const { symbol } = session;
@@ -14,11 +15,12 @@ export async function render({ session, signal, reload }) {
     h("h1", {}, "Analysts"),
     people.length ? table([
       ["Name", ([name]) => h("a", { href: route.address("charges", { analyst: name }) }, name)],
-      ["Spent", ([, one]) => amount(one.spent, symbol), { number: true }],
-      ["Quota", ([, one]) => (one.quota === null ? "only the budget" : amount(one.quota, symbol)), { number: true }],
+      ["Spent", ([, one]) => both(one, "spent", symbol, balance.delta), { number: true }],
+      ["Quota", ([, one]) => (one.quota === null ? "only the budget" : both(one, "quota", symbol, balance.delta)), { number: true }],
       ["Share", ([name, one]) => share(one.spent, one.quota ?? balance.budget, `${name} has spent ${num(one.spent)} of ${num(one.quota ?? balance.budget)}`)],
       ["Keys", ([name]) => num(good(name)), { number: true }],
     ], people, { caption: "Analysts and their quotas" }) : empty("No analysts yet", "The settings declare none, so whoever has an analyst’s key may ask. Make a key below."),
+    people.length ? bothKinds(session) : null,
     h("p", { class: "hint" }, "Quotas are read here and changed in the settings file that the server was started with: ", h("code", {}, 'quota = "0.3"'), " under ", h("code", {}, "[analysts.NAME]"), ". Start the server again to have it take effect; what was spent stands."),
     making(session, people, reload),
     h("h2", {}, "Keys"),

@@ -3,10 +3,11 @@
 import * as api from "./api.js";
 import { builder } from "./builder.js";
 import { drawn, picture } from "./charts.js";
-import { amount, field, h, notice, num, rested, s, say } from "./dom.js";
+import { amount, field, h, notice, num, plusMinus, rested, s, say } from "./dom.js";
 import { editor } from "./editor.js";
 import * as route from "./route.js";
 import { nearest, questionOf, sqlOf, wordAt } from "./sqltext.js";
+import { both, forPerson, forRow, inEpsilon, times } from "./whose.js";
 
 const PLAIN = { items: [{ kind: "count", attribute: null }], groups: [], where: {} };
 /** How the error falls as the cost grows: with the cost itself, or with its root. */
@@ -29,15 +30,17 @@ function roundUp(value) {
 export const unitOf = (session, { statement }) => (statement.kind === "count" && !statement.items ? countedOf(session) : statement.attribute ?? "");
 const countedOf = (session) => (session.rows_per_person === 1 ? "people" : "rows");
 
-/** An expected error of two figures, with its unit. */
-export const errorText = (error, unit) => `± ${num(Number(error.toPrecision(2)))}${unit ? ` ${unit}` : ""}`;
+/** An expected error with its unit. */
+export const errorText = (error, unit) => `${plusMinus(error)}${unit ? ` ${unit}` : ""}`;
 
 export async function render({ session, domain, parameters, signal }) {
   const { symbol, parameter, table } = session;
   const balance = await api.get("/v1/budget", {}, { signal });
   const mine = balance.analysts?.[session.name];
   const start = parameters.sql ?? sqlOf(domain, table, PLAIN);
-  let cost = parameters[parameter] ?? roundDown(balance.budget / 10);
+  const usual = roundDown(session.row_budget / 10);
+  let cost = parameters[parameter] ?? usual;
+  let chosen = parameter in parameters;
   let quoted = null;
   let running = null;
   let pointed = false;
@@ -54,7 +57,7 @@ export async function render({ session, domain, parameters, signal }) {
 
   const noted = () => route.note("ask", { sql: text.value, [parameter]: cost });
 
-  const tag = priceTag({ session, balance, mine, cost, changed: (next) => { cost = next; noted(); tag.guess(quoted, cost); quoteSoon(); }, ask, rehearse });
+  const tag = priceTag({ session, balance, mine, cost, changed: (next) => { cost = next; chosen = true; noted(); tag.guess(quoted, cost); quoteSoon(); }, ask, derive, rehearse });
   price.append(tag.element);
 
   async function quote() {
@@ -64,6 +67,14 @@ export async function render({ session, domain, parameters, signal }) {
     try {
       const found = await api.post("/console/quotes", { sql, [parameter]: cost }, { signal: running.signal });
       if (signal.aborted || sql !== text.value) return;
+      // Until somebody has chosen a cost it is one that fits, if any does.
+      const fitting = found.remaining > 0 && found.remaining < Number(usual) ? roundDown(found.remaining) : usual;
+      if (!chosen && !found.cached && fitting !== cost) {
+        cost = fitting;
+        tag.set(cost);
+        noted();
+        return quote();
+      }
       quoted = { ...found, at: Number(cost) };
       text.underline(null);
       problem.replaceChildren();
@@ -120,6 +131,18 @@ export async function render({ session, domain, parameters, signal }) {
     }
   }
 
+  async function derive() {
+    const sql = text.value;
+    try {
+      const answer = await api.post("/v1/answers", { sql, derive: true });
+      const where = { sql, [parameter]: cost, derived: 1 };
+      route.handOver(where, answer);
+      route.go("answer", where);
+    } catch (error) {
+      told(error, sql);
+    }
+  }
+
   async function rehearse() {
     const sql = text.value;
     try {
@@ -143,21 +166,24 @@ export async function render({ session, domain, parameters, signal }) {
   ];
 }
 
-function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
+function priceTag({ session, balance, mine, cost, changed, ask, derive, rehearse }) {
   const { symbol, parameter } = session;
   const counted = countedOf(session);
-  const [least, most] = [balance.budget / 1000, balance.budget];
+  const [least, most] = [session.row_budget / 1000, session.row_budget];
   const log = (value) => (Math.log(Math.min(Math.max(value, least), most) / least) / Math.log(most / least)) * 1000;
-  const slider = h("input", { type: "range", min: 0, max: 1000, step: 1, value: log(Number(cost)), "aria-label": `Cost in ${symbol}` });
+  const slider = h("input", { type: "range", min: 0, max: 1000, step: 1, value: log(Number(cost)), "aria-label": `Cost in ${symbol}${forRow(session)}` });
   const entry = h("input", { type: "text", inputmode: "decimal", value: cost, class: "figure", maxlength: 30 });
   const marks = h("div", { class: "marks", "aria-hidden": "true" });
   const error = h("p", { class: "big" }, "…");
   const errorNote = h("p", { class: "hint" });
   const bar = h("div", {});
+  const costs = h("p", {});
   const adds = h("p", {});
   const left = h("p", { class: "muted" });
   const verdict = h("div", { class: "verdict", "aria-live": "polite" });
   const button = h("button", { type: "button", class: "primary", onclick: ask, disabled: true }, `Ask for ${symbol} ${cost}`);
+  const following = h("button", { type: "button", onclick: derive, hidden: true, title: "Worked out from answers that you have, for nothing" }, "Derive it, free");
+  const follows = h("p", { class: "follows", hidden: true });
   const best = h("button", { type: "button", class: "quiet" }, "Best still affordable");
   const rehearsal = h("button", { type: "button", onclick: rehearse, disabled: true, title: "Answers from random rows of the domain, free, without the data" }, "Rehearse, free");
   let width = 0;
@@ -199,26 +225,43 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
   }
 
   function accuracy(expected, unit) {
-    error.textContent = `± ${num(Number(expected.toPrecision(expected >= 100 ? 3 : 2)))} ${unit}`;
-    bar.replaceChildren(ruler(expected));
+    error.textContent = errorText(expected, unit);
+    bar.replaceChildren(...(expected > 0 ? [ruler(expected)] : []));
+  }
+
+  /** The error of each number, all of them times a factor; where it depends on the rows, that over some numbers of rows. */
+  function errors(quote, factor = 1) {
+    const size = (one) => plusMinus(one * factor);
+    const over = (told) => Object.entries(told).sort((one, other) => other[0] - one[0]).map(([rows, one]) => `${size(one)} over ${num(Number(rows))} ${counted}`);
+    const named = Object.entries(quote.expected_errors ?? {});
+    if (named.length > 1) {
+      error.textContent = "";
+      bar.replaceChildren(h("dl", { class: "errors" }, named.map(([column, one]) => [h("dt", {}, column), h("dd", {}, one !== null ? size(one) : over(quote.errors_by_rows?.[column] ?? {}).join(", ") || "with the answer")])));
+      errorNote.textContent = "";
+    } else if (quote.expected_error !== null) {
+      accuracy(quote.expected_error * factor, unitOf(session, quote));
+      errorNote.textContent = quote.best_error !== null && !quote.cached ? `At best ${errorText(quote.best_error, unitOf(session, quote))}, with all that is left here.` : "";
+    } else {
+      const [most, ...fewer] = over(quote.error_by_rows ?? {});
+      error.textContent = most ?? "with the answer";
+      errorNote.textContent = most ? fewer.join(", ") : "No error is known before it is worked out from other numbers; the answer has its 95 % interval.";
+      bar.replaceChildren();
+    }
   }
 
   function show(quote) {
     remaining = quote.remaining;
-    const rows = Object.entries(quote.error_by_rows ?? {});
-    if (quote.expected_error !== null) {
-      accuracy(quote.expected_error, unitOf(session, quote));
-      const several = Object.entries(quote.expected_errors ?? {}).slice(1).map(([column, one]) => `${column} ${one === null ? "by its rows" : `± ${num(Number(one.toPrecision(2)))}`}`);
-      errorNote.textContent = several.length ? `Also ${several.join(", ")}.` : quote.best_error !== null && !quote.cached ? `At best ${errorText(quote.best_error, unitOf(session, quote))}, with all that is left here.` : "";
-    } else {
-      error.textContent = rows.length ? `± ${num(Number(rows.at(-1)[1].toPrecision(2)))} of ${num(Number(rows.at(-1)[0]))} ${counted}` : `± depends on the ${counted}`;
-      errorNote.textContent = rows.slice(0, -1).map(([count, one]) => `± ${num(Number(one.toPrecision(2)))} of ${num(Number(count))} ${counted}`).join(" · ") || `The error of an average depends on how many ${counted} there are.`;
-      bar.replaceChildren();
-    }
-    adds.replaceChildren(...(quote.cached ? [h("strong", {}, "Free"), ": this was bought before."] : quote.adds === 0 ? [h("strong", {}, `Adds ${symbol} 0`), balance.charges ? ": no row pays for this and for what already cost most." : "."] : [h("strong", {}, `Adds ${amount(quote.adds, symbol)}`), " to what was spent on the dataset."]));
-    const limits = Object.entries(quote.left ?? {}).map(([limit, value]) => `${limit === "budget" ? "the budget" : limit === `quota of ${session.name}` ? "your quota" : limit} leaves ${amount(value, symbol)}`);
-    left.textContent = limits.length ? `On these rows ${limits.join(", ")}.` : "";
-    verdict.replaceChildren(quote.fits ? "" : notice("warn", `Too dear here: at most ${amount(quote.remaining, symbol)} can be asked for.`));
+    errors(quote);
+    const free = quote.cached || !quote.limit;
+    const whole = [`${amount(quote.cost, symbol)}${forRow(session)}${inEpsilon(quote.epsilon?.cost, quote.delta, forPerson(session))}`, times(session)].filter(Boolean).join(", ");
+    costs.textContent = !free && (forRow(session) || quote.epsilon) ? `Costs ${whole}.` : "";
+    adds.replaceChildren(...(quote.cached ? [h("strong", {}, "Free"), ": this was bought before."] : quote.adds === 0 ? [h("strong", {}, `Adds ${symbol} 0`), balance.charges ? ": no row pays for this and for what already cost most." : "."] : [h("strong", {}, `Adds ${amount(quote.adds, symbol)}`), `${forPerson(session)} to what was spent on the dataset.`]));
+    const derivable = Boolean(quote.derivable) && quote.limit !== "";
+    follows.hidden = following.hidden = !derivable;
+    follows.replaceChildren(...(derivable ? [h("strong", {}, "Free"), `: follows from what was bought, ${errorText(quote.derived_error, unitOf(session, quote))}.`] : []));
+    const limits = Object.entries(quote.left ?? {}).map(([limit, value]) => `${limit === "budget" ? "the budget" : limit === `quota of ${session.name}` ? "your quota" : limit} leaves ${amount(value, symbol)}${forRow(session)}`);
+    left.textContent = limits.length ? `On these rows ${limits.join(", ")}.${quote.epsilon ? ` At most ${amount(quote.remaining, symbol)}${inEpsilon(quote.epsilon.remaining, quote.delta, forPerson(session))} can be asked for.` : ""}` : "";
+    verdict.replaceChildren(quote.fits ? "" : notice("warn", `Too dear here: at most ${amount(quote.remaining, symbol)}${forRow(session)}${inEpsilon(quote.epsilon?.remaining, quote.delta, forPerson(session))} can be asked for.`));
     marks.replaceChildren();
     if (quote.remaining < most) {
       const mark = h("span", { class: "mark" }, h("span", {}, `affordable ${num(quote.remaining)}`));
@@ -237,27 +280,33 @@ function priceTag({ session, balance, mine, cost, changed, ask, rehearse }) {
       h("h2", { class: "unseen" }, "Price"),
       h("div", { class: "price-grid" },
         h("div", {},
-          h("div", { class: "row" }, field(`Cost in ${symbol}`, entry), best),
+          h("div", { class: "row" }, field(`Cost in ${symbol}${forRow(session)}`, entry), best),
           h("div", { class: "slider" }, slider, marks),
           h("div", { class: "row between hint" }, h("span", {}, `less accurate · ${symbol} ${num(least)}`), h("span", {}, `${symbol} ${num(most)} · more accurate`))),
         h("div", {}, h("h3", {}, "Expected error"), error, bar, errorNote),
-        h("div", {}, h("h3", {}, "What it takes"), adds, left, mine ? h("p", { class: "muted" }, mine.quota === null ? `You have spent ${amount(mine.spent, symbol)}; only the budget bounds you.` : `Your quota: ${amount(mine.spent, symbol)} spent of ${amount(mine.quota, symbol)}.`) : null)),
+        h("div", {}, h("h3", {}, "What it takes"), costs, adds, follows, left, mine ? h("p", { class: "muted" }, mine.quota === null ? `You have spent ${both(mine, "spent", symbol, balance.delta)}${forPerson(session)}; only the budget bounds you.` : `Your quota: ${both(mine, "spent", symbol, balance.delta)} spent of ${both(mine, "quota", symbol, balance.delta)}${forPerson(session)}.`) : null)),
       verdict,
-      h("div", { class: "row actions" }, button, rehearsal),
+      h("div", { class: "row actions" }, button, following, rehearsal),
     ].reduce((box, part) => (box.append(part), box), h("div", {})),
     show,
     /** While the server is asked: the error scales with the cost by a known law. */
     guess(quote, now) {
       button.textContent = `Ask for ${symbol} ${now}`;
-      if (quote?.expected_error && Number(now) > 0) accuracy(quote.expected_error * (quote.at / Number(now)) ** POWER[parameter], unitOf(session, quote));
+      if (quote && !quote.cached && Number(now) > 0) errors(quote, (quote.at / Number(now)) ** POWER[parameter]);
+    },
+    /** Set the cost without telling that somebody chose it. */
+    set(now) {
+      entry.value = now;
+      slider.value = log(Number(now));
     },
     none() {
       error.textContent = "–";
       errorNote.textContent = "The price is shown as soon as the question can be read.";
       bar.replaceChildren();
-      for (const part of [adds, left, verdict, marks]) part.replaceChildren();
+      for (const part of [costs, adds, left, verdict, marks]) part.replaceChildren();
       button.disabled = true;
       rehearsal.disabled = true;
+      follows.hidden = following.hidden = true;
     },
     busy(on) {
       button.disabled = on;

@@ -1,9 +1,10 @@
 // One charge: what was asked, what it added, and its place in the chain.
 
 import * as api from "./api.js";
-import { amount, behind, h, num, plural, sqlText, table, time } from "./dom.js";
+import { amount, behind, briefSql, h, num, plural, question, table, time } from "./dom.js";
 import * as route from "./route.js";
 import { rowText } from "./sqltext.js";
+import { forPerson, forRow, times } from "./whose.js";
 
 export async function render({ session, domain, parameters, signal }) {
   const { symbol } = session;
@@ -21,20 +22,20 @@ export async function render({ session, domain, parameters, signal }) {
   });
   return [
     h("h1", {}, `Charge ${num(found.number)}`),
-    h("p", { class: "question" }, sqlText(found.sql)),
+    question(found.sql),
     h("section", { class: "card" }, h("dl", {},
       h("dt", {}, "Asked by"), h("dd", {}, found.analyst || "custodian"),
       h("dt", {}, "When"), h("dd", {}, time(found.time)),
-      h("dt", {}, "Cost"), h("dd", {}, amount(found.cost, symbol)),
-      h("dt", {}, "Added"), h("dd", {}, found.adds === 0 ? `${symbol} 0: no row pays for it and for what had cost most` : amount(found.adds, symbol)),
-      h("dt", {}, "Spent after it"), h("dd", {}, `${amount(found.spent, symbol)}, proven`),
+      h("dt", {}, "Cost"), h("dd", {}, [`${amount(found.cost, symbol)}${forRow(session)}`, times(session)].filter(Boolean).join(", ")),
+      h("dt", {}, "Added"), h("dd", {}, found.adds === 0 ? `${symbol} 0: no row pays for it and for what had cost most` : `${amount(found.adds, symbol)}${forPerson(session)}`),
+      h("dt", {}, "Spent after it"), h("dd", {}, `${amount(found.spent, symbol)}${forPerson(session)}, proven`),
       found.batch ? [h("dt", {}, "Batch"), h("dd", {}, found.batch)] : null)),
     why ? reason(why, found, domain, session) : null,
     found.digest ? h("section", { class: "card", "aria-labelledby": "chain" }, h("h2", { id: "chain" }, "In the chain"), h("dl", {},
       h("dt", {}, "Digest"), h("dd", { class: "digest" }, found.digest),
       h("dt", {}, "Before it"), h("dd", { class: "digest" }, found.previous),
       h("dt", {}, "Holds"), checked)) : null,
-    behind("Fields", h("dl", {}, ["number", "time", "analyst", "statement", "where", "units", "upper", "batch"].flatMap((name) => [h("dt", {}, name), h("dd", { class: "digest" }, String(found[name]))]))),
+    behind("Fields", h("dl", {}, ["number", "time", "analyst", "statement", "where", "units", "upper", "batch"].flatMap((name) => [h("dt", {}, name), h("dd", { class: "digest long", tabindex: String(found[name]).length > 1000 ? 0 : null }, String(found[name]))]))),
     h("div", { class: "row actions" }, h("a", { class: "button", href: route.address("charges") }, "All charges"), h("a", { class: "button", href: route.address("graph", { charge: found.number }) }, "In the graph")),
   ];
 }
@@ -56,7 +57,7 @@ function reason(why, charge, domain, { symbol, rows_per_person: rows }) {
       h("p", { class: "muted" }, `A row that pays for all of these: ${rowText(domain, why.witness)}.`),
       table([
         ["Charge", (one) => h("a", { href: route.address("charge", { number: one.number }) }, num(one.number)), { number: true }],
-        ["Question", (one) => sqlText(one.sql), { klass: "wide" }],
+        ["Question", (one) => briefSql(one.sql), { klass: "wide" }],
         ["Cost", (one) => amount(one.cost, symbol), { number: true }],
       ], [...why.charges, charge], { caption: "The charges that make the maximum on its rows, this one last", stacked: true }),
       why.members.length > why.charges.length ? h("p", { class: "hint" }, `The latest ${num(why.charges.length)} of ${num(why.members.length)}.`) : null,

@@ -1,9 +1,10 @@
 // Charges: filtered, sorted, taken along.
 
 import * as api from "./api.js";
-import { amount, csv, download, empty, field, h, num, rested, sqlText, table, time } from "./dom.js";
+import { amount, briefSql, csv, download, empty, field, h, num, rested, table, time } from "./dom.js";
 import * as route from "./route.js";
 import { whom } from "./whom.js";
+import { bothKinds, personHeading, rowHeading } from "./whose.js";
 
 const SORTS = { number: (row) => row.number, cost: (row) => row.cost, analyst: (row) => row.analyst, spent: (row) => row.spent };
 
@@ -43,9 +44,9 @@ export async function render({ session, parameters, signal }) {
         [heading("Charge", "number"), (row) => h("a", { href: route.address("charge", { number: row.number }) }, num(row.number)), { number: true }],
         ["Asked", (row) => time(row.time)],
         ...(own ? [] : [[heading("Analyst", "analyst"), (row) => row.analyst || "custodian"]]),
-        ["Question", (row) => sqlText(row.sql), { klass: "wide" }],
-        [heading("Cost", "cost"), (row) => amount(row.cost, symbol), { number: true }],
-        ["Spent after it", (row) => amount(row.spent, symbol), { number: true }],
+        ["Question", (row) => briefSql(row.sql), { klass: "wide" }],
+        [heading(rowHeading("Cost", session), "cost"), (row) => amount(row.cost, symbol), { number: true }],
+        [personHeading("Spent after it", session), (row) => amount(row.spent, symbol), { number: true }],
       ], sorted, { caption: "Charges" }) : empty(state.analyst || state.unnamed || state.text ? "Nothing found" : "Nothing asked yet", state.analyst || state.unnamed || state.text ? "No charge is left by this filter." : "Each answer that is paid for is listed here.", ...(state.analyst || state.unnamed || state.text ? [] : [own ? h("a", { class: "button primary", href: route.address("ask") }, "Ask something") : h("a", { class: "button primary", href: route.address("analysts") }, "Make a key for an analyst")])),
       found.before ? h("p", {}, more) : "");
   }
@@ -62,5 +63,5 @@ export async function render({ session, parameters, signal }) {
   }
 
   await load();
-  return [h("h1", {}, "Charges"), h("div", { class: "row" }, own ? null : field("Asked by", who), field("Question has", text), h("button", { type: "button", onclick: save }, "Download CSV")), box];
+  return [h("h1", {}, "Charges"), h("div", { class: "row" }, own ? null : field("Asked by", who), field("Question has", text), h("button", { type: "button", onclick: save }, "Download CSV")), bothKinds(session), box];
 }

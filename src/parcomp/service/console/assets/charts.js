@@ -190,8 +190,8 @@ export function gauge({ budget, spent, lower, sequential, symbol }) {
     return picture(
       width, 56, `${symbol} ${num(spent)} of ${symbol} ${num(budget)} spent`,
       s("rect", { x: 0, y: 12, width, height: 22, rx: 4, class: "track" }),
-      s("rect", { x: 0, y: 12, width: x(lower ?? spent), height: 22, rx: 4, class: spent >= budget * 0.9 ? "spent near" : "spent" }, s("title", {}, `at least ${symbol} ${num(lower ?? spent)} on some row`)),
-      lower !== undefined && lower < spent ? s("rect", { x: x(lower), y: 12, width: x(spent) - x(lower), height: 22, class: "bracket" }, s("title", {}, `at most ${symbol} ${num(spent)} on any row`)) : null,
+      s("rect", { x: 0, y: 12, width: x(lower ?? spent), height: 22, rx: 4, class: spent >= budget * 0.9 ? "spent near" : "spent" }, s("title", {}, `at least ${symbol} ${num(lower ?? spent)}`)),
+      lower !== undefined && lower < spent ? s("rect", { x: x(lower), y: 12, width: x(spent) - x(lower), height: 22, class: "bracket" }, s("title", {}, `at most ${symbol} ${num(spent)}`)) : null,
       line(x(spent), 12, x(spent), 39, "needle"),
       sequential > spent ? [line(x(sequential), 12, x(sequential), 34, "ghost"), text(Math.min(x(sequential), width - 2), 9, x(sequential) > width * 0.7 ? "tick end" : x(sequential) < 40 ? "tick" : "tick middle", sequential > budget ? (width < 480 ? "one by one →" : "one by one: beyond the budget →") : "one by one")] : null,
       text(0, 52, "tick", "0"), text(width, 52, "tick end", `budget ${symbol} ${num(budget)}`),

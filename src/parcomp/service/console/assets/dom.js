@@ -39,6 +39,9 @@ export function num(value) {
 /** An amount with its unit: ε 0.1. */
 export const amount = (value, symbol) => (value === null || value === undefined ? "–" : `${symbol}\u00a0${num(value)}`);
 
+/** An expected error, which is what ± means on every page. */
+export const plusMinus = (error) => `±\u00a0${num(Number(error.toPrecision(error >= 100 ? 3 : 2)))}`;
+
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 export const dayOf = (iso) => day.format(new Date(iso));
@@ -89,6 +92,14 @@ export function table(columns, rows, { caption, stacked = columns.length > 3 } =
 export const behind = (label, content) => h("details", { class: "behind" }, h("summary", {}, label), content);
 
 export const sqlText = (sql) => h("code", { class: "sql" }, sql);
+
+const LONGEST = 240;
+
+/** SQL in a list: of a long one the beginning, since a statement may name thousands of values. Its own page has all. */
+export const briefSql = (sql) => (sql.length <= LONGEST ? sqlText(sql) : h("code", { class: "sql" }, `${sql.slice(0, LONGEST)}… `, h("span", { class: "muted" }, `(${num(sql.length)} characters)`)));
+
+/** SQL as what a page is about, all of it; a long one is scrolled. */
+export const question = (sql) => h("div", { class: "question", tabindex: sql.length > LONGEST ? 0 : null, role: sql.length > LONGEST ? "region" : null, "aria-label": sql.length > LONGEST ? "The question" : null }, sqlText(sql));
 
 /** What to do first, on a page that has nothing to show yet. */
 export const empty = (title, text, ...actions) => h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), actions.length ? h("p", {}, ...actions) : null);

@@ -2,12 +2,13 @@
 
 import * as api from "./api.js";
 import { legend } from "./charts.js";
-import { amount, behind, empty, field, h, num, plural, sqlText, table, time } from "./dom.js";
+import { amount, behind, briefSql, empty, field, h, num, plural, table, time } from "./dom.js";
 import { laneName, lanesPicture } from "./lanes.js";
 import { COLORS, nodesPicture } from "./nodes.js";
 import * as route from "./route.js";
 import { rowText } from "./sqltext.js";
 import { whom } from "./whom.js";
+import { forPerson, forRow, rowHeading } from "./whose.js";
 
 /** Up to here nodes and edges are told apart; beyond there are lanes. */
 const MOST_NODES = 48;
@@ -64,7 +65,7 @@ export async function render({ session, domain, parameters, signal }) {
         ["Charge", (node) => h("a", { href: route.address("charge", { number: node.number }) }, num(node.number)), { number: true }],
         ["Analyst", (node) => node.analyst || "custodian"],
         ["Asked", (node) => time(node.time)],
-        ["Cost", (node) => amount(node.cost, session.symbol), { number: true }],
+        [rowHeading("Cost", session), (node) => amount(node.cost, session.symbol), { number: true }],
         ["Class", (node) => num(node.color + 1), { number: true }],
         ["In the maximum", (node) => (node.maximum ? "yes" : "no")],
       ], nodes.slice().reverse().slice(0, 200), { caption: "Charges of the graph, the latest first" })));
@@ -89,22 +90,23 @@ function moment(day, later) {
   return new Date(year, month - 1, date + later).toISOString();
 }
 
-function overlap({ maximum, nodes, charges, left_out: left }, domain, { symbol }, filtered) {
+function overlap({ maximum, nodes, charges, left_out: left }, domain, session, filtered) {
+  const { symbol } = session;
   const whose = filtered ? "The maximum overlap of these charges" : "The maximum overlap";
   if (!charges) return [h("p", { class: "muted" }, "No charges, no overlap.")];
   return [
-    h("p", {}, h("strong", {}, maximum.exact ? `${whose} is ${amount(maximum.upper, symbol)}` : `${whose} is between ${amount(maximum.lower, symbol)} and ${amount(maximum.upper, symbol)}`), `, paid for ${plural(maximum.members.length, "charge")} by one possible row${maximum.witness ? `: ${rowText(domain, maximum.witness)}` : ""}.`),
+    h("p", {}, h("strong", {}, maximum.exact ? `${whose} is ${amount(maximum.upper, symbol)}` : `${whose} is between ${amount(maximum.lower, symbol)} and ${amount(maximum.upper, symbol)}`, forRow(session)), `, paid for ${plural(maximum.members.length, "charge")} by one possible row${maximum.witness ? `: ${rowText(domain, maximum.witness)}` : ""}.`),
     left ? h("p", { class: "hint" }, `Drawn are ${num(nodes.length)} of ${num(charges)} charges: the latest, and those that make the overlap, which is that of all. Choose days to see others.`) : null,
   ];
 }
 
-const one = (charge, node, { symbol }) => h("section", { class: "card", "aria-live": "polite" },
+const one = (charge, node, session) => h("section", { class: "card", "aria-live": "polite" },
   h("h2", {}, h("a", { href: route.address("charge", { number: charge.number }) }, `Charge ${num(charge.number)}`)),
-  h("p", {}, sqlText(charge.sql)),
-  h("dl", {}, h("dt", {}, "Asked by"), h("dd", {}, charge.analyst || "custodian"), h("dt", {}, "When"), h("dd", {}, time(charge.time)), h("dt", {}, "Cost"), h("dd", {}, amount(charge.cost, symbol)), h("dt", {}, "Added"), h("dd", {}, amount(charge.adds, symbol)), h("dt", {}, "Class"), h("dd", {}, num(node.color + 1)), h("dt", {}, "Maximum"), h("dd", {}, node.maximum ? "in it" : "not in it")));
+  h("p", {}, briefSql(charge.sql)),
+  h("dl", {}, h("dt", {}, "Asked by"), h("dd", {}, charge.analyst || "custodian"), h("dt", {}, "When"), h("dd", {}, time(charge.time)), h("dt", {}, "Cost"), h("dd", {}, `${amount(charge.cost, session.symbol)}${forRow(session)}`), h("dt", {}, "Added"), h("dd", {}, `${amount(charge.adds, session.symbol)}${forPerson(session)}`), h("dt", {}, "Class"), h("dd", {}, num(node.color + 1)), h("dt", {}, "Maximum"), h("dd", {}, node.maximum ? "in it" : "not in it")));
 
-const several = (lane, { symbol }) => h("section", { class: "card", "aria-live": "polite" },
+const several = (lane, session) => h("section", { class: "card", "aria-live": "polite" },
   h("h2", {}, laneName(lane)),
   h("p", { class: "muted" }, lane.color === null ? `${plural(lane.nodes.length, "charge")}. Two of different classes here may meet in one row.` : `${plural(lane.nodes.length, "charge")}. No row pays for two of them.`),
-  table([["Charge", (node) => h("a", { href: route.address("charge", { number: node.number }) }, num(node.number)), { number: true }], ["By", (node) => node.analyst || "custodian"], ["Cost", (node) => amount(node.cost, symbol), { number: true }]], lane.nodes.slice(-LISTED).reverse(), { caption: "Charges of this lane" }),
+  table([["Charge", (node) => h("a", { href: route.address("charge", { number: node.number }) }, num(node.number)), { number: true }], ["By", (node) => node.analyst || "custodian"], [rowHeading("Cost", session), (node) => amount(node.cost, session.symbol), { number: true }]], lane.nodes.slice(-LISTED).reverse(), { caption: "Charges of this lane" }),
   lane.nodes.length > LISTED ? h("p", { class: "hint" }, `The latest ${LISTED}.`) : null);

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { amount, copyButton, download, h, notice, num, plural, time } from "./dom.js";
+import { forPerson, inEpsilon } from "./whose.js";
 
 export async function render({ session, signal }) {
   const found = await api.get("/console/overview", {}, { signal });
@@ -49,13 +50,14 @@ export async function render({ session, signal }) {
   ];
 }
 
-function told(audit, { symbol }) {
+function told(audit, session) {
+  const { symbol } = session;
   return h("div", {},
     audit.ok ? notice("good", "The chain holds, and the loss is within the budget.") : notice("bad", h("p", {}, `${plural(audit.problems.length, "problem")}:`), audit.problems.slice(0, 20).map((one) => h("p", {}, one))),
     h("dl", { class: "spaced" },
       h("dt", {}, "Verified"), h("dd", {}, time(audit.time), ` in ${num(audit.seconds)} s`),
       h("dt", {}, "Charges"), h("dd", {}, `${num(audit.charges)}${audit.loads ? `, and ${plural(audit.loads, "load")} of the table` : ""}`),
-      h("dt", {}, "Loss"), h("dd", {}, `${amount(audit.loss, symbol)} of ${amount(audit.budget, symbol)}${audit.checked ? ", its proof checked apart from the solver" : ""}`),
+      h("dt", {}, "Loss"), h("dd", {}, `${amount(audit.loss, symbol)}${inEpsilon(audit.epsilon?.loss, audit.delta)} of ${amount(audit.budget, symbol)}${inEpsilon(audit.epsilon?.budget, audit.delta)}${forPerson(session)}${audit.checked ? ", its proof checked apart from the solver" : ""}`),
       h("dt", {}, "One by one"), h("dd", {}, amount(audit.sequential, symbol)),
       h("dt", {}, "Head"), h("dd", { class: "digest" }, audit.head)));
 }

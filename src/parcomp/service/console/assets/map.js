@@ -2,9 +2,10 @@
 
 import * as api from "./api.js";
 import { heat, scale } from "./charts.js";
-import { amount, behind, field, h, notice, num, plural, select, sqlText, table } from "./dom.js";
+import { amount, behind, briefSql, field, h, notice, num, plural, select, table } from "./dom.js";
 import * as route from "./route.js";
 import { binWidth, kindOf, rowText, sizeOf } from "./sqltext.js";
+import { forRow } from "./whose.js";
 
 const MOST_MAPS = 8;
 
@@ -82,15 +83,16 @@ function joined(attribute, labels) {
   });
 }
 
-function told(domain, { charges, total, maximum, left }, where, { symbol }) {
+function told(domain, { charges, total, maximum, left }, where, session) {
+  const { symbol } = session;
   const members = charges.filter((one) => one.maximum);
   return h("section", { class: "card", "aria-live": "polite" },
     h("h2", {}, where),
-    h("p", { class: "big" }, `${amount(left, symbol)} left`),
+    h("p", { class: "big" }, `${amount(left, symbol)} left${forRow(session)}`),
     total === 0 ? h("p", { class: "muted" }, "No charge covers any of these rows.") : [
       h("p", {}, `${plural(total, "charge covers", "charges cover")} rows here. ${maximum.exact ? `The row that has paid most paid ${amount(maximum.upper, symbol)}` : `Some row has paid ${amount(maximum.lower, symbol)}, none more than ${amount(maximum.upper, symbol)}`}, for ${plural(members.length, "of them", "of them")}.`),
       maximum.witness ? h("p", { class: "muted" }, `That row: ${rowText(domain, maximum.witness)}.`) : null,
-      h("ul", { class: "plain" }, charges.slice(0, Math.max(6, Math.min(members.length, 12))).map((one) => h("li", {}, h("a", { href: route.address("charge", { number: one.number }) }, num(one.number)), h("span", { class: "muted" }, ` ${amount(one.cost, symbol)} · ${one.analyst || "custodian"}${one.maximum ? " · in the maximum" : ""}`), h("br"), sqlText(one.sql)))),
+      h("ul", { class: "plain" }, charges.slice(0, Math.max(6, Math.min(members.length, 12))).map((one) => h("li", {}, h("a", { href: route.address("charge", { number: one.number }) }, num(one.number)), h("span", { class: "muted" }, ` ${amount(one.cost, symbol)} · ${one.analyst || "custodian"}${one.maximum ? " · in the maximum" : ""}`), h("br"), briefSql(one.sql)))),
       total > Math.max(6, Math.min(members.length, 12)) ? h("p", { class: "hint" }, `and ${num(total - Math.max(6, Math.min(members.length, 12)))} more`) : null,
     ]);
 }

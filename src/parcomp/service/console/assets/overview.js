@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { gauge, legend, share, steps, ticks } from "./charts.js";
 import { amount, behind, dayOf, empty, h, num, plural, table, time } from "./dom.js";
 import * as route from "./route.js";
+import { both, bothKinds, forPerson, small } from "./whose.js";
 
 export async function render({ session, signal }) {
   const { symbol } = session;
@@ -12,9 +13,9 @@ export async function render({ session, signal }) {
   const bracket = h("p", { class: "hint two-lines" });
   if (balance.charges) {
     // The bracket takes a moment longer, and is put in without moving anything.
-    api.get("/v1/graph", { limit: 1 }, { signal, quiet: true }).then(({ maximum }) => {
-      meter.replaceChildren(gauge({ ...balance, lower: Math.min(maximum.lower, balance.spent), symbol }));
-      bracket.textContent = maximum.exact && maximum.upper >= balance.spent * (1 - 1e-9) ? "Exact: some row has paid all of it." : `Proven: some row has paid ${amount(maximum.lower, symbol)}, and none more than ${amount(balance.spent, symbol)}.`;
+    api.get("/console/bracket", {}, { signal, quiet: true }).then((proven) => {
+      meter.replaceChildren(gauge({ ...balance, spent: proven.spent, lower: proven.lower, symbol }));
+      bracket.textContent = bracketText(proven, session);
     }).catch(() => {});
   }
   const saved = balance.sequential > 0 ? 1 - balance.spent / balance.sequential : 0;
@@ -22,10 +23,11 @@ export async function render({ session, signal }) {
   return [
     h("h1", {}, "Overview"),
     h("section", { class: "card", "aria-labelledby": "gauge" },
-      h("h2", { id: "gauge" }, `${amount(balance.spent, symbol)} of ${amount(balance.budget, symbol)} spent where most was asked`),
+      h("h2", { id: "gauge" }, `${amount(balance.spent, symbol)} of ${amount(balance.budget, symbol)} spent${forPerson(session)} where most was asked`),
       meter,
       balance.charges ? bracket : null,
-      balance.epsilon?.spent !== undefined && balance.epsilon?.spent !== null ? h("p", { class: "muted" }, `As ε at δ = ${num(balance.delta)}: ${num(balance.epsilon.spent)} of ${num(balance.epsilon.budget)}.`) : null),
+      balance.epsilon?.spent !== undefined && balance.epsilon?.spent !== null ? h("p", { class: "muted" }, `As ε at δ = ${small(balance.delta)}: ${num(balance.epsilon.spent)} of ${num(balance.epsilon.budget)}.`) : null,
+      bothKinds(session)),
     h("div", { class: "tiles" },
       tile("Charges", num(balance.charges), found.loads ? `and ${plural(found.loads, "load")} of the table` : "in the ledger"),
       tile("Answers today", num(found.today), "charged since midnight, UTC"),
@@ -36,6 +38,14 @@ export async function render({ session, signal }) {
     people(balance, found, session),
     h("section", { class: "card", "aria-labelledby": "head" }, h("h2", { id: "head" }, "Ledger"), h("p", {}, headText(found)), h("p", { class: "digest" }, found.head), verified(session, found)),
   ];
+}
+
+/** What is proven of the loss, all of it for a person: the row that was found to have paid most gives its lower end. */
+function bracketText({ lower, spent, exact }, { symbol, rows_per_person: rows, neighbours }) {
+  if (neighbours !== "add-remove") return exact ? "Exact: it follows from a row that was found to have paid most." : `Proven: at most ${amount(spent, symbol)}; by the row that was found to have paid most, ${amount(lower, symbol)}.`;
+  if (rows === 1) return exact ? "Exact: some row has paid all of it." : `Proven: some row has paid ${amount(lower, symbol)}, and none more than ${amount(spent, symbol)}.`;
+  const whoever = `whoever has ${num(rows)} rows like the one that has paid most`;
+  return exact ? `Exact: ${whoever} has paid all of it.` : `Proven: ${whoever} has paid ${amount(lower, symbol)}, and nobody more than ${amount(spent, symbol)}.`;
 }
 
 /** When the ledger was last verified from this browser, which is where that is noted. */
@@ -93,8 +103,8 @@ function people(balance, { charged }, { symbol }) {
   if (!names.length) return null;
   return h("section", { class: "card", "aria-labelledby": "people" }, h("h2", { id: "people" }, "Analysts"), table([
     ["Name", ([name]) => h("a", { href: route.address("charges", { analyst: name }) }, name)],
-    ["Spent", ([, one]) => amount(one.spent, symbol), { number: true }],
-    ["Quota", ([, one]) => (one.quota === null ? "only the budget" : amount(one.quota, symbol)), { number: true }],
+    ["Spent", ([, one]) => both(one, "spent", symbol, balance.delta), { number: true }],
+    ["Quota", ([, one]) => (one.quota === null ? "only the budget" : both(one, "quota", symbol, balance.delta)), { number: true }],
     ["Share", ([name, one]) => share(one.spent, one.quota ?? balance.budget, `${name} has spent ${num(one.spent)} of ${num(one.quota ?? balance.budget)}`)],
     ["Charges", ([name]) => num(charged[name] ?? 0), { number: true }],
   ], names, { caption: "What each analyst has spent" }));

@@ -2,9 +2,10 @@
 
 import * as api from "./api.js";
 import { errorText, roundDown, unitOf } from "./ask.js";
-import { amount, h, notice, num, sqlText, table } from "./dom.js";
+import { amount, h, notice, num, question, table } from "./dom.js";
 import * as route from "./route.js";
 import { kindOf, places, questionOf, sqlOf } from "./sqltext.js";
+import { forPerson, forRow, inEpsilon, rowHeading, times } from "./whose.js";
 
 const MOST = 10;
 /** Bands that numbers and dates are tried in, and how many parts are tried in all. */
@@ -16,7 +17,7 @@ export async function render({ session, domain, parameters, signal }) {
   const body = { sql: parameters.sql ?? "", [parameter]: parameters[parameter] ?? "" };
   const quote = await api.post("/console/quotes", body, { signal });
   if (quote.fits) {
-    return [h("h1", {}, "It fits"), h("p", { class: "question" }, sqlText(body.sql)), notice("good", `At ${symbol} ${body[parameter]} this can be asked.`), h("p", {}, h("a", { class: "button primary", href: route.address("ask", body) }, "Go to the question"))];
+    return [h("h1", {}, "It fits"), question(body.sql), notice("good", `At ${symbol} ${body[parameter]} this can be asked.`), h("p", {}, h("a", { class: "button primary", href: route.address("ask", body) }, "Go to the question"))];
   }
   const best = roundDown(quote.remaining);
   const limits = Object.entries(quote.left ?? {}).sort((one, other) => one[1] - other[1]);
@@ -29,20 +30,21 @@ export async function render({ session, domain, parameters, signal }) {
     }
     elsewhere.replaceChildren(h("h2", {}, "Where more is left"), h("p", { class: "muted" }, "The same question on fewer rows. This follows from what was asked before, never from the data."), table([
       ["Only rows with", (one) => h("a", { href: route.address("ask", { sql: one.sql, [parameter]: body[parameter] }) }, `${one.attribute} ${one.said}`)],
-      ["Left there", (one) => amount(one.remaining, symbol), { number: true }],
+      [rowHeading("Left there", session), (one) => amount(one.remaining, symbol), { number: true }],
       ...(found.some((one) => one.fits) ? [[`Fits at ${symbol} ${body[parameter]}`, (one) => (one.fits ? "yes" : "no")]] : []),
     ], found, { caption: "Regions with more budget left" }));
   }).catch(() => elsewhere.replaceChildren());
   return [
     h("h1", {}, "Refused"),
     notice("warn", "Nothing was charged, and nothing was read from the data."),
-    h("p", { class: "question" }, sqlText(body.sql)),
+    question(body.sql),
     h("section", { class: "card" },
       h("p", { class: "big" }, `${called(quote.limit)} binds`),
-      h("p", {}, `You asked for ${symbol} ${body[parameter]}; on these rows ${amount(quote.remaining, symbol)} is left.`),
+      h("p", {}, `You asked for ${symbol} ${body[parameter]}${forRow(session)}${inEpsilon(quote.epsilon?.cost, quote.delta, forPerson(session))}; on these rows ${amount(quote.remaining, symbol)}${inEpsilon(quote.epsilon?.remaining, quote.delta, forPerson(session))} is left${forRow(session)}.`),
+      times(session) ? h("p", { class: "hint" }, `A person may have ${num(session.rows_per_person)} rows, for which it is ${times(session)}.`) : null,
       table([
         ["Limit", ([limit]) => called(limit)],
-        ["Leaves on these rows", ([, value]) => amount(value, symbol), { number: true }],
+        [rowHeading("Leaves on these rows", session), ([, value]) => amount(value, symbol), { number: true }],
       ], limits, { caption: "What each limit leaves" }),
       quote.remaining > 0
         ? h("p", { class: "row actions" }, h("a", { class: "button primary", href: route.address("ask", { sql: body.sql, [parameter]: best }) }, `Ask for ${symbol} ${best} instead`), quote.best_error ? h("span", { class: "muted" }, `expected error ${errorText(quote.best_error, unitOf(session, quote))}`) : null)
@@ -54,8 +56,8 @@ export async function render({ session, domain, parameters, signal }) {
 
 /** Quotes of the same question on fewer rows: what they say follows from the ledger alone. */
 async function regions(session, domain, body, quote, signal) {
-  const question = questionOf(domain, quote.statement, body.sql, quote.keys);
-  const offered = Object.entries(domain.attributes).map(([attribute, one]) => parts(one, question.where[attribute]).map(([said, accepted]) => ({ attribute, said, sql: sqlOf(domain, session.table, { ...question, where: { ...question.where, [attribute]: accepted } }) })));
+  const asked = questionOf(domain, quote.statement, body.sql, quote.keys);
+  const offered = Object.entries(domain.attributes).map(([attribute, one]) => parts(one, asked.where[attribute]).map(([said, accepted]) => ({ attribute, said, sql: sqlOf(domain, session.table, { ...asked, where: { ...asked.where, [attribute]: accepted } }) })));
   // One of each attribute in turn, so that those with many parts leave room for the others.
   const tried = [];
   for (let place = 0; tried.length < TRIED && offered.some((one) => place < one.length); place += 1) tried.push(...offered.map((one) => one[place]).filter(Boolean));

@@ -197,17 +197,6 @@ function understood(attribute, accepted, column) {
   return { from: at(start), to: at(kindOf(attribute) === "bins" ? stop : stop - 1), nothing };
 }
 
-/** How many letters have to change for one word to become the other. */
-function distance(one, other) {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
-  for (let i = 1; i <= one.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j += 1) next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1));
-    row = next;
-  }
-  return row[other.length];
-}
-
 /** The word at a place: {start, end, text}; the place is as the server names it, line and column from 1. */
 export function wordAt(sql, line, column) {
   let start = 0;
@@ -217,28 +206,48 @@ export function wordAt(sql, line, column) {
   return found ? { start, end: start + found[0].length, text: found[0] } : { start: Math.max(start - 1, 0), end: start, text: "" };
 }
 
-/** Words of the domain that are nearest to one that is none of them. */
+/**
+ * The word that an error is about, and what the error itself offers in its place: {word, offered}, or null.
+ * The server knows what is declared and what is near; here nothing is guessed.
+ */
 export function nearest(domain, table, sql, at, message) {
-  const strings = [];
-  const names = [table, ...Object.keys(domain.attributes), ...Object.values(domain.attributes).flatMap((one) => Object.keys(one.levels ?? {}))];
-  for (const attribute of Object.values(domain.attributes)) for (const value of (attribute.values ?? []).slice(0, 500)) if (typeof value === "string") strings.push(value);
-  const words = [];
-  // The error may begin at a comparison, of which the constant is at fault: every word up to the next operator is tried.
-  const region = sql.slice(at.start, at.start + 80);
-  for (const found of region.matchAll(/'((?:''|[^'])*)'|([A-Za-z_]\w*)/g)) {
-    if (found.index > 0 && /\b(and|or|group|from)\b/i.test(region.slice(0, found.index))) break;
-    words.push({ text: found[1] ?? found[2], string: found[1] !== undefined, start: at.start + found.index, end: at.start + found.index + found[0].length });
+  const wrong = /unknown (?:attribute|table) '([^'\\]*)'|(?:has no value|never is|value is like) '([^'\\]*)'|the function (\w+) is not supported/.exec(message);
+  if (!wrong) return null;
+  const [, identifier, value, called] = wrong;
+  const word = placeOf(sql, at.start, value === undefined ? identifier ?? called : literal(value), value === undefined);
+  if (!word) return null;
+  const meant = /; did you mean ([^?]*)\?/.exec(message)?.[1].match(/'[^'\\]*'|[A-Z_]+(?= or |$)/g) ?? [];
+  if (called !== undefined) return { word, offered: meant };
+  const named = meant.map((one) => one.slice(1, -1));
+  const all = Object.entries(domain.attributes);
+  if (identifier !== undefined) {
+    const names = [table, ...all.map(([one]) => one), ...all.flatMap(([, one]) => Object.keys(one.levels ?? {}))];
+    return { word, offered: named.filter((one) => names.includes(one)).map(name) };
   }
-  for (const word of words) {
-    const candidates = word.string ? strings : [...names, ...KEYWORDS.flatMap((one) => one.match(/[A-Z]+/g) ?? [])];
-    if (candidates.some((one) => one.toLowerCase() === word.text.toLowerCase() && (!word.string || one === word.text))) continue;
-    const scored = [...new Set(candidates)].map((one) => [distance(word.text.toLowerCase(), one.toLowerCase()), one]).sort((a, b) => a[0] - b[0]);
-    const close = scored.filter(([far]) => far <= Math.max(2, word.text.length * 0.45)).slice(0, 3);
-    const said = strings.filter((one) => word.string && message.includes(`'${one}'`));
-    const offered = close.length ? close.map(([, one]) => one) : said.slice(0, 3);
-    if (offered.length) return { word, offered: offered.map((one) => (word.string ? literal(one) : KEYWORDS.some((key) => key.includes(one)) ? one : name(one))) };
+  // A long value is cut in a message: only what is declared is offered.
+  const declared = new Set(all.flatMap(([, one]) => [...(one.values ?? []), ...Object.values(one.levels ?? {}).flatMap(Object.keys)]));
+  const near = named.length ? named.filter((one) => declared.has(one)) : groupsLike(domain, message, value);
+  return { word, offered: near.map(literal) };
+}
+
+/** Where a word stands in SQL, from a place on: in an error that begins at a comparison the constant may be at fault. */
+function placeOf(sql, from, text, named) {
+  const [within, sought] = named ? [sql.toLowerCase(), text.toLowerCase()] : [sql, text];
+  const apart = (place) => !named || !/\w/.test(sql[place] ?? "");
+  for (let start = within.indexOf(sought, from); start >= 0; start = within.indexOf(sought, start + 1)) {
+    const end = start + sought.length;
+    // A name in double quotes is replaced with them.
+    const quoted = named && sql[start - 1] === '"' && sql[end] === '"' ? 1 : 0;
+    if (apart(start - 1) && apart(end)) return { start: start - quoted, end: end + quoted, text: sql.slice(start, end) };
   }
   return null;
+}
+
+/** The groups of a level that a text is part of, where the error is about a value of that level. */
+function groupsLike(domain, message, text) {
+  const level = /([A-Za-z_]\w*) has no value /.exec(message)?.[1];
+  const groups = Object.values(domain.attributes).map((one) => one.levels?.[level]).find(Boolean);
+  return groups && text ? Object.keys(groups).filter((one) => one.toLowerCase().includes(text.toLowerCase())).slice(0, 3) : [];
 }
 
 /** What fits at the cursor: {start, words}. */
