@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -74,12 +75,17 @@ def test_a_tool_that_cannot_be_installed_says_so(tools, tmp_path):
         environment("nothing", tmp_path)
 
 
-def test_an_environment_is_made_once(tools, tmp_path):
+def test_an_environment_is_made_once_in_the_users_cache(tools, tmp_path, monkeypatch):
+    """And nothing is left in the current directory by those who make it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tools / "empty.txt").write_text("")
-    python = environment("empty", tmp_path)
+    python = environment("empty")
+    assert python == tmp_path / "cache" / "parcomp" / "peers" / "empty" / "bin" / "python"
     made = python.lstat().st_ctime_ns
-    assert environment("empty", tmp_path) == python
+    assert environment("empty") == python
     assert python.lstat().st_ctime_ns == made
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "tools"}
 
 
 def test_a_tool_is_asked_and_its_processes_are_metered(tools):
@@ -108,6 +114,61 @@ def test_a_tool_that_fails_says_why(tools, program, told):
     (tools / "ask_bad.py").write_text(program)
     with pytest.raises(PeerError, match=told):
         ask_tool(Path(sys.executable), "bad", {}, 1.0)
+
+
+LITTER = """
+import json, os, subprocess, sys, tempfile
+from pathlib import Path
+Path("spark-warehouse").mkdir()
+Path("spark-warehouse/table").write_text("x")
+Path("~/.tool").expanduser().write_text("x")
+for name in ("PWD", "XDG_CACHE_HOME"):
+    Path(os.environ[name], "of-" + name).write_text("x")
+tempfile.mkstemp(prefix="parcomp-litter-")
+subprocess.run(["sh", "-c", 'echo x > "$PWD/of-the-shell"; echo x > "$HOME/of-the-shell-at-home"'], check=True)
+if json.load(sys.stdin)["fails"]:
+    raise ValueError("after all that")
+print(json.dumps({"here": os.getcwd(), "left": "OLDPWD" in os.environ}))
+"""
+
+
+def listed(*places):
+    return [sorted(path.name for path in place.rglob("*")) for place in places]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_tool_writes_is_gone_with_it(tools, tmp_path, monkeypatch, fails):
+    """It goes neither to the current directory nor to the home or the temporary one, whether the tool fails or not."""
+    here, home, temporary = (tmp_path / name for name in ("here", "home", "temporary"))
+    for place in (here, home, temporary):
+        place.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("PWD", str(here))
+    monkeypatch.setenv("OLDPWD", str(here))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    (tools / "ask_litter.py").write_text(LITTER)
+    if fails:
+        with pytest.raises(PeerError, match="after all that"):
+            ask_tool(Path(sys.executable), "litter", {"fails": True}, 60.0)
+    else:
+        told = ask_tool(Path(sys.executable), "litter", {"fails": False}, 60.0).told
+        assert Path(told["here"]).parent == temporary
+        assert not Path(told["here"]).exists()
+        assert not told["left"]
+    assert listed(here, home, temporary) == [[], [], []]
+
+
+def test_nothing_but_the_asking_of_tools_starts_programs():
+    """So what holds there holds for all tools."""
+    starting = re.compile(r"\b(subprocess|os\.(system|popen|spawn\w*|exec\w*|posix_spawn))\b")
+    place = Path(peer_environments.__file__).parent
+    found = [place / "peers.py", place / "peer_work.py", place / "peer_baselines.py", *Path("benchmarks").glob("*.py")]
+    at_peers = [path for path in found if "peer_environments" in path.read_text() or path.parent == place]
+    assert len(at_peers) >= 5
+    for path in at_peers:
+        assert not starting.search(path.read_text()), path
 
 
 def test_each_tool_has_a_program_and_exact_versions():

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from parcomp.errors import ParcompError
-from parcomp.experiments.child import Task, begin, end_children, run_in_child
+from parcomp.errors import FileError, ParcompError
+from parcomp.experiments.child import Outcome, Task, begin, end_children, run_in_child
 from parcomp.experiments.engines import DaskEngine, LocalEngine
 from parcomp.experiments.experiment import Experiment
 from parcomp.experiments.measuring import owed
 from parcomp.experiments.registry import EXPERIMENTS
-from parcomp.experiments.runner import run_experiment
+from parcomp.experiments.runner import draw_again, run_experiment
 from parcomp.experiments.tables import read_table, write_table
 
 CENSUS = EXPERIMENTS["census"]
@@ -38,10 +38,11 @@ def children():
     end_children()
 
 
-def test_a_child_is_ended_at_its_limit_and_what_it_has_said_counts(children):
-    """The paper's method at t = 1,500 takes minutes; the next task is answered by another child."""
+def test_a_child_is_ended_at_its_limit_and_what_it_has_said_counts(children, monkeypatch):
+    """The paper's method at t = 1,500 takes half a minute; the next task is answered by another child."""
+    monkeypatch.setattr("parcomp.experiments.child._CLOCK", 1_000.0)
     assert run_in_child(census_task("paper", 25, 120.0)).rows
-    outcome = run_in_child(census_task("paper", 1_500, 3.0))
+    outcome = run_in_child(census_task("paper", 1_500, 3.0, each=10.0))
     assert (outcome.ended, outcome.failed) == ("timed out", "")
     assert outcome.seconds == 3
     rows = owed("paper", 1_500, outcome.rows, outcome.ended, outcome.seconds)
@@ -154,6 +155,20 @@ def test_a_finished_run_is_only_drawn_again(tmp_path):
     assert again == first
 
 
+def test_pictures_are_drawn_again_from_the_tables_alone(tmp_path):
+    """Without a journal, as beside the results on the site."""
+    with LocalEngine(1) as engine:
+        first = {path: path.read_bytes() for path in run_experiment(TABLE_1, tmp_path, engine)}
+    for path in tmp_path.iterdir():
+        if path.suffix != ".csv":
+            path.unlink()
+    again = draw_again(TABLE_1, tmp_path)
+    assert [path.suffix for path in again] == [".png", ".svg"]
+    assert all(path.read_bytes() == first[path] for path in again)
+    with pytest.raises(FileError, match="no such table to draw"):
+        draw_again(CENSUS, tmp_path)
+
+
 def test_a_cluster_gives_the_same_tables(tmp_path):
     """A Dask cluster on this machine, whose workers are daemons: the same children, the same code."""
     with LocalEngine(1) as engine:
@@ -199,6 +214,25 @@ def test_the_full_sweep_reaches_what_the_paper_reaches():
     assert min(sizes) < 100
     assert max(sizes) == 80_000
     assert {(2_000, 20_000), (2_000, 80_000), (100, 80_000)} <= {(one.t, one.log10) for one in full}
+
+
+def test_a_task_is_handed_out_when_an_outcome_was_taken(monkeypatch):
+    """So what is killed has lost, of each worker, the task that it was at, and none that it had finished."""
+    begun = []
+
+    def run(task: Task) -> Outcome:
+        begun.append(task.limit)
+        return Outcome(task)
+
+    monkeypatch.setattr("parcomp.experiments.engines.run_in_child", run)
+    tasks = [census_task("paper", 25, float(number)) for number in range(6)]
+    with LocalEngine(2) as engine:
+        outcomes = engine.outcomes(tasks)
+        for taken in range(1, 7):
+            next(outcomes)
+            time.sleep(0.05)
+            assert sorted(begun) == list(range(min(taken + 1, 6)))
+        assert list(outcomes) == []
 
 
 def test_workers_of_the_engine_are_ended(tmp_path):

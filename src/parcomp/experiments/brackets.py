@@ -87,11 +87,17 @@ def _draw(tables: Tables) -> Any:
         end = f"γ = {last['lower']}" if exact else f"{last['lower']} ≤ γ ≤ {last['upper']}"
         one.set_title(f"{shape}: {end}", fontsize=9.5)
         one.set_xscale("log")
-        one.set_ylim(bottom=0, top=1.08 * max(float(rows[0]["chromatic"]), *upper))
+        one.set_yscale("log")
+        one.set_ylim(bottom=0.8 * max(min(lower), 1.0), top=1.25 * max(float(rows[0]["chromatic"]), *upper))
         one.set_xlabel("processor seconds")
+        one.yaxis.get_major_locator().set_params(subs=(1, 2, 3, 5))
+        one.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        one.tick_params(axis="both", which="minor", labelbottom=False, labelleft=False)
+    for one in axes[:, 0]:
+        one.set_ylabel("maximum overlap γ")
     for one in list(axes.flat)[len(shapes) :]:
         one.set_visible(False)
-    axes[0, 0].legend(fontsize=7.5, loc="lower right")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     figure.suptitle("The certified bracket over time", fontsize=12)
     return figure
 

@@ -1,4 +1,4 @@
-"""Other distributions of the queries (paper §7.1 and §7.2, appendix): comfortable query limits and utility gain.
+"""Other distributions of the queries (paper §7.2 and appendix): utility gain against the number of queries.
 
 Four quantities are drawn: how many predicates a query has, about which attributes, how many values each accepts, and
 which.  In turn one of them is not uniform.  Numbers are exponential with a scale that is a part of the range, cut to
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from statistics import mean
 from typing import Any
 
@@ -22,22 +23,22 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp import Domain, Integer, Query, Workload
-from parcomp.experiments.drawing import (
-    ALGORITHM_COLORS,
-    ALGORITHMS,
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    METHODS,
-    ORANGE,
-    new_figure,
-)
+from parcomp.experiments.drawing import ALGORITHMS, BLACK, BLUE, GREEN, METHODS, ORANGE, new_figure
 from parcomp.experiments.experiment import Experiment, Record, Row, Table, Tables
 from parcomp.experiments.measuring import COMPLETED, by_paper, by_parcomp, owed
 from parcomp.model import Predicate
 
-__all__ = ["DISTRIBUTIONS", "QUANTITIES", "DrawnSet", "drawn_workload"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "LOG10",
+    "PARTS",
+    "QUANTITIES",
+    "DrawnSet",
+    "distribution_name",
+    "drawn_queries",
+    "drawn_workload",
+    "settings",
+]
 
 QUANTITIES = {
     "predicates": "number of predicates",
@@ -46,9 +47,9 @@ QUANTITIES = {
     "values": "attribute values",
 }
 _KINDS = {"predicates": "exp", "attributes": "norm", "counts": "exp", "values": "norm"}
-_PARTS = (0.1, 0.25, 0.5)
+PARTS = (0.1, 0.25, 0.5)
 _COLORS = {"uniform": BLACK, "0.1": ORANGE, "0.25": BLUE, "0.5": GREEN}
-_LOG10 = 48
+LOG10 = 48
 _KMAX = 4
 _SIZES = (20, 60, 120, 200, 400, 1_000)
 _PAPER_SIZES = (20, 60, 120, 1_000)
@@ -68,9 +69,14 @@ class DrawnSet:
 
 def drawn_workload(t: int, quantity: str, part: float, seed: int) -> Workload:
     """``t`` queries on a domain of 10^48 rows; of the four quantities one is drawn by another distribution."""
-    draw = np.random.default_rng([seed, t])
+    domain, queries = drawn_queries(np.random.default_rng([seed, t]), quantity, part)
+    return Workload(domain, islice(queries, t))
+
+
+def drawn_queries(draw: np.random.Generator, quantity: str, part: float) -> tuple[Domain, Iterator[Query]]:
+    """The domain, and queries without end."""
     exponents: list[int] = []
-    while (left := _LOG10 - sum(exponents)) > 0:
+    while (left := LOG10 - sum(exponents)) > 0:
         exponents.append(min(int(draw.integers(1, _KMAX + 1)), left))
     sizes = [10**k for k in exponents]
     domain = Domain({f"a{number}": Integer(0, size - 1) for number, size in enumerate(sizes, 1)}, name="drawn")
@@ -92,30 +98,31 @@ def drawn_workload(t: int, quantity: str, part: float, seed: int) -> Workload:
         terms = []
         for attribute in chosen:
             size = sizes[attribute]
-            count = number(size, "counts")
-            if count < size:
-                terms.append((attribute, Predicate.from_codes(size, some(size, count, "values"))))
+            many = number(size, "counts")
+            if many < size:
+                terms.append((attribute, Predicate.from_codes(size, some(size, many, "values"))))
         return Query(domain, tuple(terms))
 
-    return Workload(domain, (query() for _ in range(t)))
+    return domain, (query() for _ in count())
 
 
-def _settings() -> list[tuple[str, float]]:
-    return [("uniform", 0.0), *((quantity, part) for quantity in QUANTITIES for part in _PARTS)]
+def settings() -> list[tuple[str, float]]:
+    """All quantities with all parameters, after the uniform distribution."""
+    return [("uniform", 0.0), *((quantity, part) for quantity in QUANTITIES for part in PARTS)]
 
 
 def _instances(quick: bool) -> list[DrawnSet]:
     if quick:
-        settings = [("uniform", 0.0), ("predicates", 0.1), ("attributes", 0.1), ("counts", 0.1), ("values", 0.1)]
-        theirs = [DrawnSet("paper", *one, t, 0, 1.0) for one in settings for t in (20, 60)]
-        return [*theirs, *(DrawnSet("parcomp", *one, t, 0, 1.0) for one in settings for t in (20, 60))]
+        chosen = [("uniform", 0.0), ("predicates", 0.1), ("attributes", 0.1), ("counts", 0.1), ("values", 0.1)]
+        theirs = [DrawnSet("paper", *one, t, 0, 1.0) for one in chosen for t in (20, 60)]
+        return [*theirs, *(DrawnSet("parcomp", *one, t, 0, 1.0) for one in chosen for t in (20, 60))]
     ours = [
         DrawnSet("parcomp", *one, t, seed, 10.0)
-        for one in _settings()
+        for one in settings()
         for t in _SIZES
         for seed in range(2 if t <= 200 else 1)
     ]
-    return [*(DrawnSet("paper", *one, t, 0, 10.0) for one in _settings() for t in _PAPER_SIZES), *ours]
+    return [*(DrawnSet("paper", *one, t, 0, 10.0) for one in settings() for t in _PAPER_SIZES), *ours]
 
 
 def _measure(instance: DrawnSet) -> Iterator[Row]:
@@ -124,7 +131,8 @@ def _measure(instance: DrawnSet) -> Iterator[Row]:
     yield from run(workload, instance.limit)
 
 
-def _name(quantity: str, part: float) -> str:
+def distribution_name(quantity: str, part: float) -> str:
+    """What a distribution is called in tables and pictures."""
     return f"{_KINDS[quantity]} {part:g}" if part else "uniform"
 
 
@@ -136,34 +144,24 @@ def _tables(records: Sequence[Record]) -> Tables:
             key = (one.method, one.quantity, one.part, str(row["algorithm"]), one.t)
             groups.setdefault(key, []).append(row)
     gains: Table = []
-    limits: dict[tuple[str, str, float, str], Row] = {}
     for (method, quantity, part, algorithm, t), rows in sorted(groups.items()):
         done = [row for row in rows if row["status"] == COMPLETED]
         # An upper bound of Parcomp is proven, completed or not; of the paper's method only an answer is one.
         bounds = rows if method == "parcomp" else done
-        complete = 100.0 * len(done) / len(rows)
-        what: Row = {
-            "method": method,
-            "quantity": quantity,
-            "distribution": _name(quantity, part),
-            "algorithm": algorithm,
-        }
         gains.append(
             {
-                **what,
+                "method": method,
+                "quantity": quantity,
+                "distribution": distribution_name(quantity, part),
+                "algorithm": algorithm,
                 "t": t,
                 "sets": len(rows),
                 "gain": mean(1 - float(row["upper"]) / t for row in bounds) if bounds else "none completed",
-                "complete": complete,
+                "complete": 100.0 * len(done) / len(rows),
                 "seconds": mean(float(row["seconds"]) for row in rows),
             }
         )
-        over = limits.setdefault(
-            (method, quantity, part, algorithm), {**what, "comfortable_limit": 0, "timed_out_at": "never"}
-        )
-        if over["timed_out_at"] == "never":
-            over["comfortable_limit" if complete == 100.0 else "timed_out_at"] = t
-    return {"distributions": gains, "distributions-limits": list(limits.values())}
+    return {"distributions": gains}
 
 
 def _of(row: Row, quantity: str) -> bool:
@@ -171,10 +169,10 @@ def _of(row: Row, quantity: str) -> bool:
 
 
 def _draw(tables: Tables) -> Any:
-    figure, axes = new_figure(4, 4, size=(14, 14), sharey="row")
+    figure, axes = new_figure(3, 4, size=(14, 10.5), sharey="row")
     for column, (quantity, title) in enumerate(QUANTITIES.items()):
-        for line, algorithm in zip(axes[:3, column], ALGORITHMS, strict=True):
-            for name in ("uniform", *(_name(quantity, part) for part in _PARTS)):
+        for line, algorithm in zip(axes[:, column], ALGORITHMS, strict=True):
+            for name in ("uniform", *(distribution_name(quantity, part) for part in PARTS)):
                 color = _COLORS[name.split()[-1]]
                 for method, style, width in (("paper", "s", 0), ("parcomp", "-", 1.8)):
                     rows = [
@@ -200,53 +198,17 @@ def _draw(tables: Tables) -> Any:
             line.set_title(f"{ALGORITHMS[algorithm]}\n{title}", fontsize=9)
             line.set_xlabel("queries t", fontsize=8.5)
         axes[1, column].legend(fontsize=8, loc="best", framealpha=0.9)
-        _draw_limits(axes[3, column], tables["distributions-limits"], quantity)
-    for line in axes[:3, 0]:
+    for line in axes[:, 0]:
         line.set_ylabel("utility gain, %")
-    axes[3, 0].set_ylabel("comfortable query limit")
-    figure.legend(*axes[3, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
     note = f"lines: {METHODS['parcomp']}; squares: {METHODS['paper']}, where it ended within the time limit"
-    title = "Other distributions of the queries: utility gain and comfortable limits (paper, §7 and appendix)"
+    title = "Other distributions of the queries: utility gain (paper, Figures 7, 9 and 10)"
     figure.suptitle(f"{title}\n{note}", fontsize=12)
     return figure
 
 
-def _draw_limits(axes: Any, limits: Table, quantity: str) -> None:
-    found = {str(row["distribution"]) for row in limits if _of(row, quantity)}
-    names = [name for name in ("uniform", *(_name(quantity, part) for part in _PARTS)) if name in found]
-    bars = [("paper", one) for one in ALGORITHMS] + [("parcomp", one) for one in ALGORITHMS]
-    for number, (method, algorithm) in enumerate(bars):
-        heights = [
-            next(
-                (
-                    max(float(row["comfortable_limit"]), 10.0)
-                    for row in limits
-                    if _of(row, quantity)
-                    and (row["distribution"], row["method"], row["algorithm"]) == (name, method, algorithm)
-                ),
-                0.0,
-            )
-            for name in names
-        ]
-        axes.bar(
-            [place + (number - 2.5) * 0.14 for place in range(len(names))],
-            heights,
-            0.13,
-            color=ALGORITHM_COLORS[algorithm] if method == "parcomp" else "white",
-            edgecolor=ALGORITHM_COLORS[algorithm],
-            hatch=None if method == "parcomp" else "////",
-            label=f"{METHODS[method]}: {ALGORITHMS[algorithm]}",
-        )
-    axes.set_yscale("log")
-    axes.set_ylim(10, 4_000)
-    axes.set_xticks(range(len(names)), names, fontsize=8)
-    axes.axhline(1_000, color=GREY, linestyle=(0, (4, 3)), linewidth=1.0)
-    axes.set_title(f"comfortable limit\n{QUANTITIES[quantity]}", fontsize=9)
-
-
 DISTRIBUTIONS = Experiment(
     "distributions",
-    "comfortable query limits and utility gain under exponential and normal distributions (§7, appendix)",
+    "utility gain of three algorithms under exponential and normal distributions (Figures 7, 9 and 10)",
     DrawnSet,
     _instances,
     _measure,

@@ -58,8 +58,8 @@ def new_figure(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **
     return figure, axes
 
 
-def limit_line(axes: Any, seconds: float, text: str = "", *, vertical: bool = False) -> None:
-    """A line at a limit, with its text beside it."""
+def limit_line(axes: Any, seconds: float, text: str = "", *, vertical: bool = False, left: bool = False) -> None:
+    """A line at a limit, with its text beside it: above its right end, or its left one."""
     line = axes.axvline if vertical else axes.axhline
     line(seconds, color=GREY, linestyle=(0, (4, 3)), linewidth=1.1, zorder=1)
     if not text:
@@ -68,7 +68,8 @@ def limit_line(axes: Any, seconds: float, text: str = "", *, vertical: bool = Fa
     if vertical:
         axes.annotate(text, (seconds, 0.03), xycoords=axes.get_xaxis_transform(), xytext=(-4, 0), ha="right", **place)
     else:
-        axes.annotate(text, (0.99, seconds), xycoords=axes.get_yaxis_transform(), xytext=(0, 3), ha="right", **place)
+        x, side = (0.01, "left") if left else (0.99, "right")
+        axes.annotate(text, (x, seconds), xycoords=axes.get_yaxis_transform(), xytext=(0, 3), ha=side, **place)
 
 
 def save_figure(figure: Any, stem: Path) -> list[Path]:

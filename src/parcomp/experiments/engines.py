@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
+from itertools import islice
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -29,17 +30,28 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """So many children on this machine, each fed by a thread."""
+    """So many children on this machine, each fed by a thread.
+
+    A child gets its next task when the outcome of one has been taken, and the next one is asked for.  So whoever
+    writes outcomes down as they come loses, when killed, at most one task of each child.
+    """
 
     def __init__(self, workers: int) -> None:
         begin()
+        self._workers = workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="experiment")
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """What comes of the tasks, in the order in which they end."""
-        futures = [self._pool.submit(run_in_child, task) for task in tasks]
-        for future in as_completed(futures):
-            yield future.result()
+        waiting = iter(tasks)
+        running: set[Future[Outcome]] = {
+            self._pool.submit(run_in_child, task) for task in islice(waiting, self._workers)
+        }
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield future.result()
+                running |= {self._pool.submit(run_in_child, task) for task in islice(waiting, 1)}
 
     def __enter__(self) -> LocalEngine:
         return self

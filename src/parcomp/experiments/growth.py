@@ -104,6 +104,9 @@ def _draw(tables: Tables) -> Any:
         one.set_xscale("log")
         one.set_yscale("log")
         one.tick_params(axis="x", which="minor", labelbottom=False)
+        if axis == "log10_domain":
+            sizes = sorted({int(row["value"]) for row in rows})
+            one.set_xticks(sizes, [f"{size:,}" for size in sizes])
         one.set_xlabel(label)
         limit_line(one, 60, "60 s" if one is axes[0] else "")
         one.legend(fontsize=8, loc="upper left")

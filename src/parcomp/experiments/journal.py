@@ -1,7 +1,7 @@
 """What a run has measured so far, a line for each instance, durable line by line.
 
-A line is on the disk before the next instance is handed out, so a run that is killed loses what was in progress and
-nothing else.  A line that was cut off by the end of its process is no line: it is removed when the journal is opened.
+A line is on the disk before its worker gets the next instance, so a run that is killed loses at most one instance of
+each worker.  A line that was cut off by the end of its process is no line: it is removed when the journal is opened.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ processor seconds that it took with the query graph, as the paper counts them; m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 
 import numpy as np
@@ -21,7 +21,9 @@ from parcomp.experiments.generated_sets import generated_queries
 from parcomp.experiments.huge import GeneratedPredicates, held_in_memory, huge_uniform_workload
 from parcomp.graph import QueryGraph, WorkloadGraph, dsatur, search_cliques
 
-__all__ = ["COMPLETED", "NO_MEMORY", "TIMED_OUT", "by_paper", "by_parcomp", "owed", "warm_up"]
+__all__ = ["ALL", "COMPLETED", "NO_MEMORY", "TIMED_OUT", "by_paper", "by_parcomp", "owed", "warm_up"]
+
+ALL = ("chromatic", "clique", "overlap")
 
 COMPLETED, TIMED_OUT, NO_MEMORY = "completed", "timed out", "not started: memory"
 
@@ -60,18 +62,19 @@ def warm_up() -> None:
     search_cliques(graph, 1.0)
 
 
-def by_parcomp(workload: Workload, limit: float) -> Iterator[Row]:
-    """A row for each algorithm, by Parcomp."""
+def by_parcomp(workload: Workload, limit: float, algorithms: Collection[str] = ALL) -> Iterator[Row]:
+    """A row for each algorithm, by Parcomp; of generated predicates always for all three."""
     warm_up()
     if isinstance(workload.table, GeneratedPredicates):
         yield from _generated_by_parcomp(workload, limit)
         return
-    coloring = pc.chromatic_number(workload, limit)
-    yield _row("parcomp", "chromatic", coloring.seconds < limit, 0, coloring.upper, coloring.seconds)
-    clique = pc.clique_number(workload, limit)
-    yield _row("parcomp", "clique", clique.exact, clique.lower, clique.upper, clique.seconds)
-    overlap = pc.max_overlap(workload, limit)
-    yield _row("parcomp", "overlap", overlap.exact, overlap.lower, overlap.upper, overlap.seconds)
+    if "chromatic" in algorithms:
+        coloring = pc.chromatic_number(workload, limit)
+        yield _row("parcomp", "chromatic", coloring.seconds < limit, 0, coloring.upper, coloring.seconds)
+    for algorithm, search in (("clique", pc.clique_number), ("overlap", pc.max_overlap)):
+        if algorithm in algorithms:
+            found = search(workload, limit)
+            yield _row("parcomp", algorithm, found.exact, found.lower, found.upper, found.seconds)
 
 
 def _generated_by_parcomp(workload: Workload, limit: float) -> Iterator[Row]:
@@ -105,11 +108,11 @@ def _generated_graph(workload: Workload, limit: float) -> tuple[QueryGraph, bool
     return building.graph, True
 
 
-def by_paper(workload: Workload, limit: float) -> Iterator[Row]:
+def by_paper(workload: Workload, limit: float, algorithms: Collection[str] = ALL) -> Iterator[Row]:
     """A row for each algorithm, by the paper's method; its query graph is built once and counted for each."""
     t = len(workload)
     if len(workload.term) > _TERMS_HELD:
-        yield from (_row("paper", one, NO_MEMORY, 0, t, 0.0) for one in ("chromatic", "clique", "overlap"))
+        yield from (_row("paper", one, NO_MEMORY, 0, t, 0.0) for one in ALL if one in algorithms)
         return
     table = workload.table
     generated = isinstance(table, GeneratedPredicates) and int(table.counts.sum()) > _VALUES_HELD
@@ -120,16 +123,19 @@ def by_paper(workload: Workload, limit: float) -> Iterator[Row]:
     graph = paper_method.query_graph(queries, time_limit=limit)
     building = processor_seconds() - began
     if graph is None:
-        yield from (_row("paper", one, False, 0, t, building) for one in ("chromatic", "clique", "overlap"))
+        yield from (_row("paper", one, False, 0, t, building) for one in ALL if one in algorithms)
         return
     left = limit - building
-    began = processor_seconds()
-    try:
-        colors, done = len(set(paper_method.color(graph, left).values())), True
-    except paper_method.TimeUpError:
-        colors, done = t, False
-    yield _row("paper", "chromatic", done, 0, colors, building + processor_seconds() - began)
+    if "chromatic" in algorithms:
+        began = processor_seconds()
+        try:
+            colors, done = len(set(paper_method.color(graph, left).values())), True
+        except paper_method.TimeUpError:
+            colors, done = t, False
+        yield _row("paper", "chromatic", done, 0, colors, building + processor_seconds() - began)
     for algorithm in ("clique", "overlap"):
+        if algorithm not in algorithms:
+            continue
         began = processor_seconds()
         if algorithm == "clique":
             found = paper_method.maximum_clique(graph, left)
@@ -146,10 +152,10 @@ def _warm_up_sets() -> None:
     paper_method.maximum_overlap(paper_method.query_graph(queries), queries, 5.0)
 
 
-def owed(method: str, t: int, rows: Table, ended: str, seconds: float) -> Table:
+def owed(method: str, t: int, rows: Table, ended: str, seconds: float, algorithms: Collection[str] = ALL) -> Table:
     """The rows of an instance with those that it still owed when it was ended."""
     have = {row["algorithm"] for row in rows}
-    missing = [one for one in ("chromatic", "clique", "overlap") if one not in have]
+    missing = [one for one in ALL if one in algorithms and one not in have]
     return [*rows, *(_row(method, one, ended or TIMED_OUT, 0, t, seconds) for one in missing)]
 
 

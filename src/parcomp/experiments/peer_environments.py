@@ -5,16 +5,21 @@ nothing of Parcomp.  It reads from standard input what is to be asked, and print
 ``version`` and its ``answers``, for each ask a list of numbers, or null if it was refused.  A number is null where the
 tool leaves out a cell of a table.
 
+Environments are kept in the user's cache.  A tool runs in a scratch directory, which is its current, its home and its
+temporary directory, and which is gone when it ends: Spark leaves a warehouse wherever it is started.
+
 What cannot be installed or run is reported in the words of pip or of the tool, never guessed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
@@ -43,42 +48,72 @@ class ToldBy:
     memory: int = 0
 
 
-def environment(tool: str, under: Path) -> Path:
-    """The interpreter of a tool's environment below a directory, which is made if it is not there."""
-    place = under.resolve() / tool
+def environment(tool: str, under: Path | None = None) -> Path:
+    """The interpreter of a tool's environment, which is made if it is not there; below the user's cache by default."""
+    base = _cache() if under is None else under.resolve()
+    base.mkdir(parents=True, exist_ok=True)
+    place = base / tool
     python, done = place / "bin" / "python", place / "installed.txt"
     wanted = _TOOLS / f"{tool}.txt"
-    if done.exists() and done.read_bytes() == wanted.read_bytes():
-        return python
-    shutil.rmtree(place, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(place)])
-    _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", str(wanted)])
-    shutil.copyfile(wanted, done)
+    with (base / f"{tool}.lock").open("w") as lock:
+        # Another run may be at it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.exists() and done.read_bytes() == wanted.read_bytes():
+            return python
+        shutil.rmtree(place, ignore_errors=True)
+        _run([sys.executable, "-m", "venv", str(place)])
+        options = ("--quiet", "--disable-pip-version-check", "--requirement", str(wanted))
+        _run([str(python), "-m", "pip", "install", *options])
+        shutil.copyfile(wanted, done)
     return python
 
 
+def _cache() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given else Path.home() / ".cache").resolve() / "parcomp" / "peers"
+
+
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, env=_outside(), check=False)
+    with tempfile.TemporaryDirectory(prefix="parcomp-peer-") as scratch:
+        done = subprocess.run(command, capture_output=True, text=True, env=_outside(), cwd=scratch, check=False)
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise PeerError(f"not installed: {_short((errors or [done.stderr])[-1])}")
 
 
 def _outside() -> dict[str, str]:
-    """The surroundings, without what would let a tool see the packages of this process."""
-    return {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
+    """The surroundings, without what would let a tool see this process's packages or its current directory."""
+    hidden = {"PYTHONPATH", "PYTHONHOME", "PWD", "OLDPWD"}
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
+def _within(scratch: str) -> dict[str, str]:
+    """Surroundings in which whatever a program writes without being told where goes into one directory."""
+    homes = ("HOME", "PWD", "TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+    # Java takes neither home nor temporary directory from these.
+    java = f"-Djava.io.tmpdir={scratch} -Duser.home={scratch} {os.environ.get('JAVA_TOOL_OPTIONS', '')}"
+    return {**_outside(), **dict.fromkeys(homes, scratch), "JAVA_TOOL_OPTIONS": java.strip()}
 
 
 def ask_tool(python: Path, tool: str, work: dict[str, Any], limit: float) -> ToldBy:
-    """Run the program that asks a tool, and wait for what it prints, at most ``limit`` seconds by the clock."""
-    script = _TOOLS / f"ask_{tool}.py"
+    """Run the program that asks a tool, and wait for what it prints, at most ``limit`` seconds by the clock.
+
+    Paths in ``work`` must be absolute.
+    """
+    with tempfile.TemporaryDirectory(prefix="parcomp-peer-", ignore_cleanup_errors=True) as scratch:
+        return _asked(python.absolute(), tool, work, limit, scratch)
+
+
+def _asked(python: Path, tool: str, work: dict[str, Any], limit: float, scratch: str) -> ToldBy:
+    script = _TOOLS.absolute() / f"ask_{tool}.py"
     process = subprocess.Popen(
         [str(python), str(script)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=_outside(),
+        env=_within(scratch),
+        cwd=scratch,
         # Spark starts others; in a session of its own, all of them can be told and ended.
         start_new_session=True,
     )

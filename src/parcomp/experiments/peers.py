@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import parcomp as pc
@@ -123,12 +124,12 @@ def _told(instance: Compared, work: Work) -> tuple[peer_baselines.Answers, str, 
         # Of the whole process, as for the tools: the start, and reading the table.
         return found, pc.__version__, processor_seconds(), peak_memory()
     tool, _, partitioned = instance.tool.partition("-")
-    place = Path("peers")
-    python = environment(tool, place)
-    table = (place / f"{instance.work}-{instance.rows}.csv").resolve()
-    work.write(table)
-    asked = {**work.plain(), "table": str(table), "epsilon": _EPSILON, "each": instance.each}
-    told = ask_tool(python, tool, {**asked, "partition": work.partition if partitioned else ""}, _CLOCK_LIMIT)
+    python = environment(tool)
+    with TemporaryDirectory() as place:
+        table = Path(place).resolve() / f"{instance.work}.csv"
+        work.write(table)
+        asked = {**work.plain(), "table": str(table), "epsilon": _EPSILON, "each": instance.each}
+        told = ask_tool(python, tool, {**asked, "partition": work.partition if partitioned else ""}, _CLOCK_LIMIT)
     return told.told["answers"], told.told["version"], told.seconds, told.memory
 
 

@@ -11,6 +11,7 @@ from parcomp.experiments.distributions import DISTRIBUTIONS
 from parcomp.experiments.experiment import Experiment
 from parcomp.experiments.gap import PAIRWISE_GAP
 from parcomp.experiments.growth import GROWTH
+from parcomp.experiments.limits import QUERY_LIMITS
 from parcomp.experiments.noise import PLANNED_NOISE
 from parcomp.experiments.peers import PEERS
 from parcomp.experiments.table1 import TABLE_1
@@ -26,8 +27,9 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         FEASIBLE_REGIONS,
         CLIQUE_SIZE,
         DOMAIN_SIZE,
-        DISTRIBUTIONS,
+        QUERY_LIMITS,
         CENSUS,
+        DISTRIBUTIONS,
         TABLE_1,
         TABLE_BUILDER,
         PAIRWISE_GAP,

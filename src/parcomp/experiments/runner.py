@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from parcomp.errors import ParcompError
+from parcomp.errors import FileError, ParcompError
 from parcomp.experiments.child import Task
 from parcomp.experiments.drawing import save_figure
 from parcomp.experiments.engines import Engine
@@ -13,7 +13,7 @@ from parcomp.experiments.experiment import Experiment, Record
 from parcomp.experiments.journal import Journal
 from parcomp.experiments.tables import read_table, write_table
 
-__all__ = ["Tell", "run_experiment"]
+__all__ = ["Tell", "draw_again", "run_experiment"]
 
 Tell = Callable[[int, int], None]
 """Told how many of how many instances are measured."""
@@ -48,6 +48,18 @@ def run_experiment(
             assert kept is not None
             records.append(Record(one, kept["rows"], kept["ended"], kept["seconds"]))
     paths = [write_table(out / f"{name}.csv", rows) for name, rows in experiment.tables(records).items()]
+    return [*paths, *_draw(experiment, paths)]
+
+
+def draw_again(experiment: Experiment, out: Path) -> list[Path]:
+    """Draw the tables in ``out``, which an earlier run wrote, and return the paths of the pictures; measure nothing."""
+    first = out / f"{experiment.name}.csv"
+    if not first.exists():
+        raise FileError(first, "there is no such table to draw; run the experiment without --draw first")
+    return _draw(experiment, [first, *out.glob(f"{experiment.name}-*.csv")])
+
+
+def _draw(experiment: Experiment, paths: Sequence[Path]) -> list[Path]:
     # Drawn from the files, so that what is seen is what they hold.
     figure = experiment.draw({path.stem: read_table(path) for path in paths})
-    return [*paths, *save_figure(figure, out / experiment.name)]
+    return save_figure(figure, paths[0].with_name(experiment.name))

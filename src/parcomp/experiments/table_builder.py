@@ -134,6 +134,10 @@ def _draw(tables: Tables) -> Any:
             color=ALGORITHM_COLORS[algorithm],
             label=f"{METHODS['parcomp']}: {title}",
         )
+        for place, name in enumerate(names):
+            if algorithm == "overlap":
+                gain = 100 * float(chosen[name]["gain"])
+                axes.annotate(f"{gain:.1f}", (place, gain), (0, 4), textcoords="offset points", ha="center", fontsize=8)
     sizes = {str(row["analyst"]): row["t"] for row in rows}
     axes.set_xticks(range(len(names)), [f"{name}\nt={sizes[name]}" for name in names], fontsize=8.5)
     axes.set_xlabel("analyst")

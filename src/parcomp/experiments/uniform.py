@@ -141,7 +141,12 @@ def _class_of(size: Any) -> str:
 
 
 def _domain_tables(records: Sequence[Record]) -> Tables:
-    rows, found = _rows(records), []
+    return {"domain-size": most_queries(_rows(records))}
+
+
+def most_queries(rows: Table) -> Table:
+    """By method, algorithm and class of domains: the most queries that completed and the fewest that did not."""
+    found: Table = []
     for method in METHODS:
         for algorithm in ALGORITHMS:
             for low, high in pairwise(_BANDS):
@@ -154,10 +159,20 @@ def _domain_tables(records: Sequence[Record]) -> Tables:
                 if not inside:
                     continue
                 done = [int(row["t"]) for row in inside if row["status"] == COMPLETED]
-                over: Row = {"method": method, "algorithm": algorithm, "log10_above": low, "log10_to": high}
-                tried = max(int(row["t"]) for row in inside)
-                found.append({**over, "most_queries": max(done, default=0), "most_tried": tried, "sets": len(inside)})
-    return {"domain-size": found}
+                failed = [int(row["t"]) for row in inside if row["status"] != COMPLETED]
+                found.append(
+                    {
+                        "method": method,
+                        "algorithm": algorithm,
+                        "log10_above": low,
+                        "log10_to": high,
+                        "most_queries": max(done, default=0),
+                        "fewest_not": min(failed) if failed else "all completed",
+                        "most_tried": max(int(row["t"]) for row in inside),
+                        "sets": len(inside),
+                    }
+                )
+    return found
 
 
 def _scale(axes: Any) -> None:
@@ -195,7 +210,7 @@ def _draw_regions(tables: Tables) -> Any:
         _scale(one)
     for one in axes[-1]:
         one.set_xlabel("queries t")
-    axes[0, 0].legend(loc="lower right", fontsize=8, framealpha=0.95)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
     figure.suptitle("Feasible regions under the uniform distribution (paper, Figure 1)", fontsize=12)
     return figure
 
@@ -217,7 +232,7 @@ def _draw_cliques(tables: Tables) -> Any:
         one.set_xlabel("queries t")
         _scale(one)
     axes[1].set_ylabel("")
-    axes[0].legend(loc="lower right", fontsize=8, framealpha=0.95)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     figure.suptitle("Clique numbers found, by size (paper, Figure 2)", fontsize=12)
     return figure
 
@@ -229,21 +244,36 @@ def _draw_domains(tables: Tables) -> Any:
     for method, style in (("parcomp", "-"), ("paper", "--")):
         for algorithm, title in ALGORITHMS.items():
             rows = [row for row in tables["domain-size"] if (row["method"], row["algorithm"]) == (method, algorithm)]
-            at = [places[int(row["log10_above"]), int(row["log10_to"])] for row in rows]
             # Lines that coincide are set apart by a hair.
             shift = (list(ALGORITHMS).index(algorithm) - 1) * 0.06
+            color = ALGORITHM_COLORS[algorithm]
+            at = {id(row): places[int(row["log10_above"]), int(row["log10_to"])] + shift for row in rows}
+            some = [row for row in rows if row["most_queries"]]
             axes.plot(
-                [place + shift for place in at],
-                [float(row["most_queries"]) for row in rows],
+                [at[id(row)] for row in some],
+                [float(row["most_queries"]) for row in some],
                 style,
-                color=ALGORITHM_COLORS[algorithm],
+                color=color,
                 marker="o" if method == "parcomp" else "s",
                 markersize=5,
                 label=f"{METHODS[method]}: {title}",
             )
-    axes.set_yscale("symlog", linthresh=10)
-    axes.set_ylim(0, 4_000)
-    limit_line(axes, 2_000, "2,000: the most that is tried")
+            none = [row for row in rows if not row["most_queries"]]
+            less = [float(row["fewest_not"]) for row in none]
+            axes.plot([at[id(row)] for row in none], less, "v", color=color, markerfacecolor="none", markersize=8)
+    axes.plot(
+        [],
+        [],
+        "v",
+        color=GREY,
+        markerfacecolor="none",
+        markersize=8,
+        label="none completed; the fewest that were tried",
+    )
+    axes.set_yscale("log")
+    axes.set_ylim(10, 4_000)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    limit_line(axes, 2_000, "2,000: the most that is tried", left=True)
     axes.set_xticks(range(len(bands)), [f"{low:,} to\n{high:,}" for low, high in bands], fontsize=8)
     axes.set_xlabel("log₁₀ of the domain's size")
     axes.set_ylabel("most queries within the time limit")

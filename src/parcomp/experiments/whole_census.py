@@ -77,6 +77,7 @@ def _draw(tables: Tables) -> Any:
         place = (float(row["queries"]), float(row["solve_seconds"]))
         axes.annotate(text, place, (-6, 7), textcoords="offset points", ha="right", fontsize=8.5)
     axes.set_xscale("log")
+    axes.set_xlim(left=900)
     axes.set_yscale("log")
     axes.axvline(2_000, color=VERMILION, linestyle="--", linewidth=1.2, label="2,000: the paper's largest sample")
     limit_line(axes, 60, "60 s")
