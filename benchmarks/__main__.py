@@ -8,7 +8,21 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import counting, custodian, encoding, error, graph, growth, live, overlap, planning, service
+from benchmarks import (  # noqa: F401  each enters its benchmarks
+    counting,
+    custodian,
+    encoding,
+    error,
+    error_peers,
+    graph,
+    growth,
+    live,
+    overlap,
+    planning,
+    service,
+    sharing,
+    toulbar2,
+)
 from benchmarks.harness import BENCHMARKS, Benchmark, Goal, Row, Settings, machine_facts, render, report, save
 
 __all__ = ["main"]
@@ -57,8 +71,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _print_list() -> None:
-    for module in (graph, overlap, live, growth, planning, error, custodian, counting, encoding, service):
-        topic = module.__name__.rpartition(".")[2]
+    for topic in dict.fromkeys(entry.topic for entry in BENCHMARKS.values()):
         print(topic)
         for entry in BENCHMARKS.values():
             if entry.topic == topic:

@@ -1,49 +1,49 @@
-"""Error: how far answers are off at one budget, method by method, on draws of noise on one synthetic table."""
+"""Error: how far answers are off at one budget, method by method, on the same tables and in one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import csv
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.error_cases import FIRST_SEED, Case, Floats, case_of, census_case, noise_of_costs, rounded_noise
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
-from parcomp import Categorical, Workload, estimate, plan
-from parcomp.estimation import Estimate
+from parcomp import Workload, estimate, plan
+from parcomp.noise import joint_noise
 from parcomp.planning import Plan
-from parcomp.samples import census_domain, census_sample, census_table
 
-__all__ = ["METHODS", "Case", "Method", "census_case", "census_error", "census_intervals"]
-
-Floats = npt.NDArray[np.float64]
-
-_ROWS, _TABLE_SEED = 50_000, 1
-_FIRST_SEED = 1_000
-"""Workloads that nothing was tuned on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A workload under a measure at budget 1: its true answers and its plan."""
-
-    workload: Workload
-    measure: str
-    truth: Floats
-    planned: Plan
-
-    @property
-    def scales(self) -> Floats:
-        """The scale of the planned noise: b of Laplace, σ of Gaussian noise."""
-        return _scales(self.planned)
-
+__all__ = [
+    "METHODS",
+    "Method",
+    "census_case",
+    "census_error",
+    "census_intervals",
+    "compared_line",
+    "marginals_error",
+    "strategy_costs",
+    "table_error",
+    "write_lines",
+]
 
 Method = Callable[[Case, np.random.Generator], Floats]
 """One draw of the answers to a case."""
 
 METHODS: dict[str, Method] = {}
 """All that are compared, by name; the planner is what they are compared with.  Enter others by :func:`method`."""
+
+_GOALS = {
+    ("census", 1_000, "gdp", "strategy"): 0.60,
+    ("census", 1_000, "gdp", "strategy + estimate"): 0.50,
+    ("census", 1_000, "pure", "strategy"): 0.45,
+    ("census", 1_000, "pure", "strategy + estimate"): 0.38,
+    ("census", 3_000, "gdp", "planner + estimate"): 0.45,
+    ("census", 3_000, "pure", "planner + estimate"): 0.45,
+}
+_STRATEGIES_UP_TO = 2_048
+"""Queries: beyond, a correlated plan takes minutes, and five of them are too many for one run."""
 
 
 def method(name: str) -> Callable[[Method], Method]:
@@ -59,12 +59,12 @@ def method(name: str) -> Callable[[Method], Method]:
 @method("uniform")
 def _uniform(case: Case, draw: np.random.Generator) -> Floats:
     """The paper's: the same cost for all queries."""
-    return case.truth + _noise(case.measure, _scales(_uniform_plan(case.workload, case.measure)), draw)
+    return case.truth + rounded_noise(case.measure, noise_of_costs(_uniform_plan(case.workload, case.measure)), draw)
 
 
 @method("planner")
 def _planner(case: Case, draw: np.random.Generator) -> Floats:
-    return case.truth + _noise(case.measure, case.scales, draw)
+    return case.noisy(draw)
 
 
 @method("cut at 0")
@@ -74,129 +74,178 @@ def _cut(case: Case, draw: np.random.Generator) -> Floats:
 
 @method("planner + estimate")
 def _estimated(case: Case, draw: np.random.Generator) -> Floats:
-    return _estimate(case, _planner(case, draw), None).values
+    return case.estimated(_planner(case, draw)).values
 
 
-def _estimate(case: Case, answers: Floats, interval: float | None = 0.95) -> Estimate:
-    noise = "laplace" if case.measure == "pure" else "gaussian"
-    return estimate(case.workload, answers, case.scales, noise=noise, interval=interval)
+@method("strategy")
+def _strategy(case: Case, draw: np.random.Generator) -> Floats:
+    """Correlated noise under GDP, atoms under pure differential privacy."""
+    return case.truth + case.strategic()[1].drawn(draw)
+
+
+@method("strategy + estimate")
+def _strategy_estimated(case: Case, draw: np.random.Generator) -> Floats:
+    return case.estimated(_strategy(case, draw), strategic=True).values
 
 
 @benchmark("census-error")
 def census_error(settings: Settings) -> Iterator[Row]:
     """Mean absolute error on census samples as a part of the planner's: mean and standard error over workloads."""
+    yield from _compared(settings, [("census", t) for t in ((200,) if settings.quick else (200, 1_000, 3_000))])
+
+
+@benchmark("table-error")
+def table_error(settings: Settings) -> Iterator[Row]:
+    """The same on a published study of 7,874 people, which a package of the registry bundles."""
+    yield from _compared(settings, [("flchain", 100 if settings.quick else 500)])
+
+
+@benchmark("marginals-error")
+def marginals_error(settings: Settings) -> Iterator[Row]:
+    """The same on all one- to three-way marginals of 12 attributes."""
+    yield from _compared(settings, [("marginals", 2_048)])
+
+
+def _compared(settings: Settings, cases: Sequence[tuple[str, int]]) -> Iterator[Row]:
     workloads, draws = (2, 3) if settings.quick else (5, 20)
-    goals = {(1_000, "gdp"): 0.60, (1_000, "pure"): 0.63, (3_000, "gdp"): 0.45, (3_000, "pure"): 0.45}
     _warm_up()
-    for t in (200,) if settings.quick else (200, 1_000, 3_000):
+    kept: list[dict[str, object]] = []
+    for table, t in cases:
+        names = [name for name in METHODS if t <= _STRATEGIES_UP_TO or not name.startswith("strategy")]
         for measure in ("pure", "gdp"):
-            cases = [census_case(t, measure, _FIRST_SEED + number) for number in range(workloads)]
-            errors = {name: np.zeros((workloads, draws, 2)) for name in METHODS}
-            for number, case in enumerate(cases):
-                for name, run in METHODS.items():
-                    # Methods that begin with the same noise are compared on the same draws of it.
+            # Methods that begin with the same noise are compared on the same draws of it.
+            errors = {name: np.zeros((workloads, draws, 2)) for name in names}
+            seeds = range(FIRST_SEED, FIRST_SEED + workloads)
+            for number, seed in enumerate(seeds):
+                case = case_of(table, t, measure, seed)
+                for name in names:
                     for place in range(draws):
-                        found = run(case, np.random.default_rng([_FIRST_SEED + number, place])) - case.truth
-                        errors[name][number, place] = np.abs(found).mean(), np.sqrt(np.mean(found**2))
-            planner = errors["planner"].mean(axis=1)
+                        off = METHODS[name](case, np.random.default_rng([seed, place])) - case.truth
+                        errors[name][number, place] = np.abs(off).mean(), np.sqrt(np.mean(off**2))
             for name, found in errors.items():
-                ratio = found.mean(axis=1) / planner
-                wanted = goals.get((t, measure)) if name == "planner + estimate" else None
+                ratio = found.mean(axis=1) / errors["planner"].mean(axis=1)
+                wanted = _GOALS.get((table, t, measure, name))
+                raw = errors["strategy" if name.startswith("strategy") else "planner"][:, :, 1]
                 figures = {
                     "error": float(found[:, :, 0].mean()),
                     "of the planner's": _with_error(ratio[:, 0]),
                     "root mean square": _with_error(ratio[:, 1]),
-                    "draws worse than the planner's": int((found[:, :, 1] > errors["planner"][:, :, 1]).sum()),
+                    "draws worse than raw": int((found[:, :, 1] > raw * (1 + 1e-9)).sum()),
                 }
+                kept.append(compared_line(table, t, measure, name, found, ratio))
                 goal = None if wanted is None else Goal.at_most(float(ratio[:, 0].mean()), wanted)
-                yield Row(f"t={t:,}, {measure}: {name}", figures, goal and settings.at_full_size(goal))
+                yield Row(f"{table} t={t:,}, {measure}: {name}", figures, goal and settings.at_full_size(goal))
+        write_lines(settings, cases[0][0], kept)
+
+
+def compared_line(table: str, t: int, measure: str, name: str, found: Floats, ratio: Floats) -> dict[str, object]:
+    """A line of the file that the page and its picture are made of: error by workload and draw, mean and RMS."""
+    spread = ratio.std(axis=0, ddof=1) / np.sqrt(len(ratio)) if len(ratio) > 1 else np.zeros(2)
+    return {
+        "table": table,
+        "queries": t,
+        "measure": measure,
+        "method": name,
+        "workloads": len(found),
+        "draws": found.shape[1],
+        "error": f"{found[:, :, 0].mean():.4g}",
+        "of_planner": f"{ratio[:, 0].mean():.4f}",
+        "of_planner_se": f"{spread[0]:.4f}",
+        "rms_of_planner": f"{ratio[:, 1].mean():.4f}",
+        "rms_of_planner_se": f"{spread[1]:.4f}",
+    }
+
+
+def write_lines(settings: Settings, name: str, lines: Sequence[dict[str, object]]) -> None:
+    """Write such lines into ``error-NAME.csv``."""
+    settings.out.mkdir(parents=True, exist_ok=True)
+    with (settings.out / f"error-{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+@benchmark("strategy-costs")
+def strategy_costs(settings: Settings) -> Iterator[Row]:
+    """Processor seconds of a correlated plan and of estimates on census samples, and the distance from the bound."""
+    _warm_up()
+    t = 200 if settings.quick else 1_000
+    for measure in ("gdp", "pure"):
+        plans, estimates, intervals, gaps = [], [], [], []
+        for seed in range(FIRST_SEED, FIRST_SEED + (2 if settings.quick else 5)):
+            case = case_of("census", t, measure, seed)
+            planned, timing = timed(lambda c=case: plan(c.workload, c.measure, 1, strategy=c.strategy))
+            plans.append(timing.cpu)
+            noise = joint_noise(planned)
+            answers = case.truth + noise.drawn(np.random.default_rng(seed))
+            estimates.append(timed(lambda p=planned, a=answers: estimate(p, a, interval=None))[1].cpu)
+            intervals.append(timed(lambda p=planned, a=answers: estimate(p, a))[1].cpu)
+            gaps.append(planned.mean_error / planned.lower_bound - 1 if planned.lower_bound else np.nan)
+        figures = {
+            "plan": Timing(max(plans)),
+            "estimate": Timing(max(estimates)),
+            "with intervals": Timing(max(intervals)),
+            "from the bound": "" if measure == "pure" else f"{max(gaps):.2%}",
+        }
+        within = max(plans) <= 15 and max(estimates) <= 1 and (measure == "pure" or max(gaps) <= 0.03)
+        yield Row(f"t={t:,}, {measure}", figures, settings.at_full_size(Goal("≤ 15 s, ≤ 1 s, ≤ 3 %", within)))
 
 
 @benchmark("census-intervals")
 def census_intervals(settings: Settings) -> Iterator[Row]:
     """How often 95 % intervals of estimates hold the true count on census samples, how wide they are, and the time."""
+    yield from _held(settings, (200,) if settings.quick else (200, 1_000, 3_000))
+
+
+def _held(settings: Settings, sizes: Sequence[int]) -> Iterator[Row]:
     workloads, draws = (2, 2) if settings.quick else (5, 4)
     _warm_up()
-    for t in (200,) if settings.quick else (200, 1_000, 3_000):
+    kept: list[dict[str, object]] = []
+    for t in sizes:
         for measure in ("pure", "gdp"):
-            held, small, raw_held, widths, seconds = [], [], [], [], []
-            for number in range(workloads):
-                case = census_case(t, measure, _FIRST_SEED + number)
-                for place in range(draws):
-                    answers = _planner(case, np.random.default_rng([_FIRST_SEED + number, place]))
-                    found, timing = timed(_estimate, case, answers)
-                    inside = _inside(found.intervals, case.truth)
-                    held.append(inside.mean())
-                    small.append(inside[case.truth < 10].mean())
-                    raw_held.append(_inside(found.raw_intervals, case.truth).mean())
-                    widths.append(np.diff(found.intervals).mean() / np.diff(found.raw_intervals).mean())
-                    seconds.append(timing.seconds)
-            figures = {
-                "hold the count": _with_error(np.array(held)),
-                "counts below 10": _with_error(np.array(small)),
-                "raw": _with_error(np.array(raw_held)),
-                "width, of the raw ones'": float(np.mean(widths)),
-                "mean": Timing(float(np.mean(seconds))),
-                "longest": Timing(max(seconds)),
-            }
-            goal = Goal("95 ± 1.5 %", abs(float(np.mean(held)) - 0.95) <= 0.015)
-            yield Row(f"t={t:,}, {measure}", figures, settings.at_full_size(goal))
+            for strategic in (False, True) if t <= _STRATEGIES_UP_TO else (False,):
+                held, widths, seconds = [], [], []
+                for seed in range(FIRST_SEED, FIRST_SEED + workloads):
+                    case = case_of("census", t, measure, seed)
+                    for place in range(draws):
+                        run = _strategy if strategic else _planner
+                        answers = run(case, np.random.default_rng([seed, place]))
+                        found, timing = timed(lambda c=case, a=answers, s=strategic: c.estimated(a, 0.95, strategic=s))
+                        inside = _inside(found.intervals, case.truth)
+                        raw = _inside(found.raw_intervals, case.truth)
+                        held.append((inside.mean(), inside[case.truth < 10].mean(), raw.mean()))
+                        widths.append(np.diff(found.intervals).mean() / np.diff(found.raw_intervals).mean())
+                        seconds.append(timing.cpu)
+                parts = dict(zip(("estimate", "small", "raw"), np.array(held).T, strict=True))
+                noise = case.strategy if strategic else "planner"
+                line: dict[str, object] = {"queries": t, "measure": measure, "noise": noise}
+                for name, values in parts.items():
+                    line[name], line[f"{name}_se"] = _with_error(values).split(" ± ")
+                kept.append({**line, "width": f"{np.mean(widths):.4f}"})
+                write_lines(settings, "intervals", kept)
+                figures = {
+                    "hold the count": _with_error(parts["estimate"]),
+                    "counts below 10": _with_error(parts["small"]),
+                    "raw": _with_error(parts["raw"]),
+                    "width, of the raw ones'": float(np.mean(widths)),
+                    "mean": Timing(float(np.mean(seconds))),
+                    "longest": Timing(max(seconds)),
+                }
+                goal = Goal("95 ± 1.5 %", abs(float(parts["estimate"].mean()) - 0.95) <= 0.015)
+                yield Row(f"t={t:,}, {measure}: {noise}", figures, settings.at_full_size(goal))
 
 
 @cache
 def _warm_up() -> None:
-    case = census_case(100, "gdp", 0)
-    _estimate(case, case.truth)
-
-
-@cache
-def census_case(t: int, measure: str, seed: int) -> Case:
-    """A census sample with its answers on the synthetic table."""
-    workload = census_sample(t, seed)
-    return Case(workload, measure, _truth(workload), plan(workload, measure, 1))
+    for measure in ("gdp", "pure"):
+        case = census_case(100, measure, 0)
+        for strategic in (False, True):
+            case.estimated(case.truth, strategic=strategic)
 
 
 @cache
 def _uniform_plan(workload: Workload, measure: str) -> Plan:
     return plan(workload, measure, 1, "uniform")
-
-
-@cache
-def _codes() -> list[npt.NDArray[np.int64]]:
-    """The synthetic table, as codes."""
-    codes = []
-    for attribute, column in zip(
-        census_domain().attributes.values(), census_table(_ROWS, _TABLE_SEED).values(), strict=True
-    ):
-        if isinstance(attribute, Categorical):
-            code_of = {value: code for code, value in enumerate(attribute.values)}
-            codes.append(np.array([code_of[value] for value in column.tolist()]))
-        else:
-            # Bins, all of which begin at 0.
-            codes.append(column.astype(np.int64) * attribute.size // (attribute.high - attribute.low))
-    return codes
-
-
-def _truth(workload: Workload) -> Floats:
-    """The true answers."""
-    counts = []
-    for query in workload:
-        inside = np.ones(_ROWS, np.bool_)
-        for attribute, predicate in query.terms:
-            inside &= predicate.flags()[_codes()[attribute]]
-        counts.append(inside.sum())
-    return np.array(counts, np.float64)
-
-
-def _scales(planned: Plan) -> Floats:
-    costs = np.array(planned.costs, np.float64)
-    return 1 / np.where(costs > 0, costs, np.inf)
-
-
-def _noise(measure: str, scales: Floats, draw: np.random.Generator) -> Floats:
-    """Continuous noise of each scale, rounded: within a thousandth of what discrete noise of these scales is off by."""
-    plain = draw.laplace(size=len(scales)) if measure == "pure" else draw.normal(size=len(scales))
-    return np.rint(plain * scales)
 
 
 def _inside(intervals: Floats, truth: Floats) -> npt.NDArray[np.bool_]:

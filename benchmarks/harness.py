@@ -138,12 +138,17 @@ BENCHMARKS: dict[str, Benchmark] = {}
 """All benchmarks by name, in the order in which they run."""
 
 
-def benchmark(name: str) -> Callable[[Callable[[Settings], Iterator[Row]]], Callable[[Settings], Iterator[Row]]]:
-    """Enter a generator of rows under ``name``; its module is the topic, and its docstring begins with the summary."""
+def benchmark(
+    name: str, *, topic: str = ""
+) -> Callable[[Callable[[Settings], Iterator[Row]]], Callable[[Settings], Iterator[Row]]]:
+    """Enter a generator of rows under ``name``; its docstring begins with the summary.
+
+    The topic is its module unless it says otherwise.
+    """
 
     def enter(rows: Callable[[Settings], Iterator[Row]]) -> Callable[[Settings], Iterator[Row]]:
         summary = (rows.__doc__ or "").strip().splitlines()[0]
-        BENCHMARKS[name] = Benchmark(name, rows.__module__.rpartition(".")[2], summary, rows)
+        BENCHMARKS[name] = Benchmark(name, topic or rows.__module__.rpartition(".")[2], summary, rows)
         return rows
 
     return enter

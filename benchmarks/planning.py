@@ -9,11 +9,13 @@ from statistics import mean
 import numpy as np
 
 from benchmarks.harness import Goal, Row, Settings, Timing, benchmark, timed
-from parcomp import Workload
+from parcomp import Workload, max_overlap
 from parcomp.experiments import workloads
 from parcomp.planning import Plan, plan
+from parcomp.planning.accuracy import expected_errors
+from parcomp.privacy import find_measure
 
-__all__ = ["plan_noise", "plan_shapes", "plan_strategies"]
+__all__ = ["plan_noise", "plan_shapes", "plan_strategies", "plan_uniform"]
 
 _SCALES = {"pure": ("Laplace", 0.5), "zcdp": ("Gaussian", 0.66)}
 """Of each measure: its noise, and the goal for its mean scale as a part of the uniform one's."""
@@ -99,6 +101,29 @@ def plan_shapes(settings: Settings) -> Iterator[Row]:
                 figures,
                 Goal("no worse than uniform", answer.mean_error <= answer.uniform_mean_error),
             )
+
+
+@benchmark("plan-uniform")
+def plan_uniform(settings: Settings) -> Iterator[Row]:
+    """Plans of uniform workloads, m=10, whose overlap is only bracketed: error, as a part of that of uniform costs."""
+    _warm_up()
+    t, limit, seeds = (80, 5.0, range(2_001, 2_002)) if settings.quick else (200, 60.0, range(2_001, 2_006))
+    for measure, (noise, _) in _SCALES.items():
+        for seed in seeds:
+            workload = workloads.uniform_workload(t, 10, 4, seed)
+            answer, timing = timed(lambda w=workload, kind=measure: plan(w, kind, 1, time_limit=limit))
+            # By a search of its own: no uniform costs that fit are lower in error than those for the row that it found.
+            row = max_overlap(workload, time_limit=limit)
+            least = float(expected_errors(find_measure(measure), np.array([10**9 // row.lower]))[0])
+            figures = {
+                "to uniform": answer.mean_error / answer.uniform_mean_error,
+                "γ": f"{row.lower}" if row.exact else f"{row.lower}…{row.upper}",
+                "to uniform at γ": answer.mean_error / least,
+                "from optimum": "" if answer.gap is None else f"≤ {answer.gap:.1%}",
+                "time": timing,
+            }
+            goal = Goal("≤ 1.02 of uniform", answer.mean_error <= 1.02 * answer.uniform_mean_error)
+            yield Row(f"t={t} m=10 seed {seed}, {noise}", figures, settings.at_full_size(goal))
 
 
 @benchmark("plan-strategies")

@@ -37,7 +37,7 @@ NOT_RUN = {
     ("CONTRIBUTING.md", ""): (2, "targets of make, and the layers"),
     ("docs/architecture.md", ""): (2, "the tree of directories, and the imports, which tools.import_graph draws"),
     ("docs/cli.md", ""): (len(COMMANDS) - 1, "how a command is called, which test_commands.py compares"),
-    ("docs/results.md", ""): (2, "runs of hours; tests/experiments has their quick forms"),
+    ("docs/results.md", ""): (1, "runs of hours; tests/experiments has their quick forms"),
     ("docs/ledger.md", "text"): (1, "the order of the fields of a digest, which tests/ledger recomputes"),
     ("docs/service.md", "nginx"): (1, "a proxy's settings"),
     ("docs/service.md", "sh"): (1, "needs an engine for containers; tests/docs/test_deploy.py reads the files"),
@@ -77,7 +77,7 @@ def test_every_block_is_run_or_has_a_reason():
     # By tests/system/test_ten_lines.py.
     run |= {("docs/frames.md", "python")}
     # By tests/test_api_page.py.
-    run |= {("docs/api.md", "python"), ("docs/error.md", "python")}
+    run |= {(f"docs/{page}.md", "python") for page in ("api", "error", "strategies")}
     there = Counter(
         (str(page.relative_to(ROOT)), block.language) for page in PAGES if page not in STORIES for block in blocks(page)
     )
@@ -137,7 +137,7 @@ def test_the_readme(shell, tmp_path):
     run_python(program)
     shell(proof)
     shell("$ parcomp demo\n")
-    assert {path.name for path in (tmp_path / "out/demo").glob("*.png")} == {"paper.png", "census.png"}
+    assert {path.name for path in (tmp_path / "out/demo").glob("*.png")} == {"paper.png", "census.png", "errors.png"}
     shell(custodian)
 
 
