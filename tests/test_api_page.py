@@ -43,7 +43,7 @@ def test_every_exported_name_is_on_the_page_with_its_arguments(writer):
 
 def test_the_examples_run():
     """As a reader would type them."""
-    for page, examples in (("api.md", 12), ("error.md", 5)):
+    for page, examples in (("api.md", 12), ("error.md", 5), ("strategies.md", 15)):
         results = doctest.testfile(
             str(DOCS / page), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS
         )
