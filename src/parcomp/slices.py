@@ -11,6 +11,7 @@ import functools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
+from contextlib import nullcontext, suppress
 from typing import Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 __all__ = ["LARGEST_SLICE", "LEAST_SLICE", "SLICE", "Course", "Slices", "run", "sliced"]
@@ -83,11 +84,23 @@ class Course(ABC):
         return work - self.left
 
 
-def run(course: Course, deadline: float, watch: Callable[[], bool | None] | None = None) -> None:
+def run(
+    course: Course,
+    deadline: float,
+    watch: Callable[[], bool | None] | None = None,
+    *,
+    until_interrupted: bool = False,
+) -> None:
     """Let a course go on until it is done or ``time.monotonic()`` passes ``deadline``.
 
-    ``watch`` is called at each pause, and ends the run by returning true.
+    ``watch`` is called at each pause, and ends the run by returning true; with ``until_interrupted`` Ctrl-C ends it too,
+    for who wants to know how far the course has come.
     """
+    with suppress(KeyboardInterrupt) if until_interrupted else nullcontext():
+        _run(course, deadline, watch)
+
+
+def _run(course: Course, deadline: float, watch: Callable[[], bool | None] | None) -> None:
     pace, most = 0.0, _FIRST_SLICE
     while (now := time.monotonic()) < deadline and (work := course.advance(most)):
         if watch is not None and watch():

@@ -90,6 +90,25 @@ def test_interrupt_returns_the_bracket_so_far(monkeypatch):
 
     original = engine_module.Engine.advance
     monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
-    bracket = solve(compiled, time.monotonic() + 60)
+    bracket = solve(compiled, time.monotonic() + 60, until_interrupted=True)
     assert slices == 12
     assert bracket.lower == row_weight(compiled, bracket.row) <= bracket.upper < compiled.total
+    slices = 0
+    assert pc.max_overlap(dense_subsets(200, 12, seed=2)).upper <= bracket.upper
+    assert slices == 12
+
+
+def test_interrupt_of_what_needs_a_bracket_ends_it(monkeypatch):
+    """A plan or a loss that took it for the end of its search would go on without a word."""
+    workload = dense_subsets(200, 12, seed=2)
+
+    def interrupted(self, most):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine_module.Engine, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solve(compile_workload(workload).compiled, time.monotonic() + 60)
+    with pytest.raises(KeyboardInterrupt):
+        pc.privacy_loss(workload, "pure")
+    with pytest.raises(KeyboardInterrupt):
+        pc.plan(workload, "pure", 1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 
 import numpy as np
 
@@ -106,8 +105,17 @@ def _size(compiled: Sequence[CompiledWorkload]) -> str:
     return f"{some} on {of} of {them}"
 
 
-def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket], None] | None = None) -> Bracket:
-    """The maximum overlap, exactly or as a proven bracket at ``deadline`` (of ``time.monotonic``) or on Ctrl-C."""
+def solve(
+    compiled: CompiledWorkload,
+    deadline: float,
+    tell: Callable[[Bracket], None] | None = None,
+    *,
+    until_interrupted: bool = False,
+) -> Bracket:
+    """The maximum overlap, exactly or as a proven bracket at ``deadline`` (of ``time.monotonic``).
+
+    With ``until_interrupted`` Ctrl-C ends the search too, and the answer is the bracket by then.
+    """
     if (small := heaviest_overlap(compiled)) is not None:
         return small
     now = time.monotonic()
@@ -121,8 +129,7 @@ def solve(compiled: CompiledWorkload, deadline: float, tell: Callable[[Bracket],
             told = time.monotonic()
             tell(engine.bracket())
 
-    with suppress(KeyboardInterrupt):
-        run(engine, deadline, watch)
+    run(engine, deadline, watch, until_interrupted=until_interrupted)
     bracket = engine.bracket()
     return bracket if bracket.exact else coloring_bound(compiled, bracket)
 

@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[int | float, int | float], None]
 def max_overlap(
     workload: Workload, time_limit: float = 60.0, *, method: Method = "auto", progress: Progress | None = None
 ) -> MaximumOverlap:
-    """The maximum overlap of a workload, exactly or as a proven bracket when the time is up.
+    """The maximum overlap of a workload, exactly or as a proven bracket when the time is up, or on Ctrl-C.
 
     ``auto`` and ``exact`` reduce, bound and search; ``clique`` and ``chromatic`` are the paper's upper bounds ω and
     χ̃ (§5); ``brute-force`` looks at every row.
@@ -38,7 +38,9 @@ def max_overlap(
 
     units = workload.additive_units()
     overlap = WorkloadOverlap(workload)
-    bracket = overlap.within_time(units, began + time_limit, None if progress is None else tell, method)
+    bracket = overlap.within_time(
+        units, began + time_limit, None if progress is None else tell, method, until_interrupted=True
+    )
     assert bracket.row is not None
     return MaximumOverlap(
         queries=len(workload),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,19 +64,27 @@ class WorkloadOverlap:
         """The sum of the costs of all queries that can be satisfied."""
         return sum(units[self.queries].tolist())
 
-    def within_time(self, units: Units, deadline: float, tell: Tell | None = None, method: Method = "auto") -> Bracket:
-        """The bracket that is reached by ``deadline``, of ``time.monotonic``."""
+    def within_time(
+        self,
+        units: Units,
+        deadline: float,
+        tell: Tell | None = None,
+        method: Method = "auto",
+        *,
+        until_interrupted: bool = False,
+    ) -> Bracket:
+        """The bracket that is reached by ``deadline``, of ``time.monotonic``, or when Ctrl-C ends the search."""
         weights, unit = self._weights(units)
         told = None if tell is None else lambda lower, upper: tell(lower * unit, upper * unit)
         if method not in METHODS:
             raise ArgumentError(f"unknown method {method!r}; there are {', '.join(METHODS[:-1])} and {METHODS[-1]}")
         if self._compilation is None:
             search = SparseSearch(self._workload, self.queries, weights, method)
-            with suppress(KeyboardInterrupt):
-                run(search, deadline, None if told is None else lambda: told(search.lower, search.upper))
+            watch = None if told is None else lambda: told(search.lower, search.upper)
+            run(search, deadline, watch, until_interrupted=until_interrupted)
             return _times(unit, search.bracket())
         compiled = dataclasses.replace(self._compilation.compiled, weights=weights)
-        return self._lifted(unit, _solve(compiled, method, deadline, told))
+        return self._lifted(unit, _solve(compiled, method, deadline, told, until_interrupted))
 
     def within_work(self, units: Units, work: int) -> Bracket:
         """The bracket that is reached within about ``work`` word operations: the same on every machine."""
@@ -127,15 +134,17 @@ def _times(unit: int, bracket: Bracket) -> Bracket:
     return dataclasses.replace(bracket, lower=bracket.lower * unit, upper=bracket.upper * unit)
 
 
-def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Tell | None) -> Bracket:
+def _solve(
+    compiled: CompiledWorkload, method: Method, deadline: float, tell: Tell | None, until_interrupted: bool
+) -> Bracket:
     """A bracket in weights, by the given method."""
     if method == "brute-force":
         weight, row = brute_force(compiled)
         return Bracket(weight, weight, row, ("every row was looked at",))
     if method in {"clique", "chromatic"}:
         number = GraphNumber(compiled, method)
-        with suppress(KeyboardInterrupt):
-            run(number, deadline, None if tell is None else lambda: tell(0, number.upper))
+        watch = None if tell is None else lambda: tell(0, number.upper)
+        run(number, deadline, watch, until_interrupted=until_interrupted)
         why = (
             "the heaviest set of queries of which any two meet weighs as much"
             if method == "clique"
@@ -144,4 +153,5 @@ def _solve(compiled: CompiledWorkload, method: Method, deadline: float, tell: Te
         lower, row = find_row(compiled, _WITNESS_WORK * (len(compiled.term) + int(compiled.sizes.sum(dtype=np.int64))))
         return Bracket(lower, number.upper, row, (f"no row weighs more: {why}",))
     # Making a bracket to tell of takes time, so nobody is told where nobody listens.
-    return solve(compiled, deadline, None if tell is None else lambda bracket: tell(bracket.lower, bracket.upper))
+    listener = None if tell is None else lambda bracket: tell(bracket.lower, bracket.upper)
+    return solve(compiled, deadline, listener, until_interrupted=until_interrupted)
