@@ -93,7 +93,7 @@ def run(
 ) -> None:
     """Let a course go on until it is done or ``time.monotonic()`` passes ``deadline``.
 
-    ``watch`` is called at each pause, and ends the run by returning true; with ``until_interrupted`` Ctrl-C ends it too,
+    ``watch`` is called at each pause, and ends the run by returning true; with ``until_interrupted`` Ctrl-C does too,
     for who wants to know how far the course has come.
     """
     with suppress(KeyboardInterrupt) if until_interrupted else nullcontext():
