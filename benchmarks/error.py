@@ -198,7 +198,7 @@ def census_intervals(settings: Settings) -> Iterator[Row]:
 
 
 def _held(settings: Settings, sizes: Sequence[int]) -> Iterator[Row]:
-    workloads, draws = (2, 2) if settings.quick else (5, 4)
+    workloads, draws = (2, 2) if settings.quick else (5, 20)
     _warm_up()
     kept: list[dict[str, object]] = []
     for t in sizes:

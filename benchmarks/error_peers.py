@@ -23,7 +23,12 @@ __all__ = ["as_asked", "outside_error"]
 
 _LIMIT = 3_000.0
 
-_CASES = [("marginals", 2_048, 4, 1_000), ("flchain", 500, 4, 3_000), ("census", 200, 4, 3_000)]
+_CASES = [
+    ("marginals", 2_048, 20, 1_000),
+    ("flchain", 500, 20, 3_000),
+    ("census", 200, 20, 3_000),
+    ("census", 1_000, 20, 3_000),
+]
 """A table, queries, draws for each workload, and steps of mbi, whose own default is 1,000.
 
 That is too few where queries ask for prefixes: on a census sample it leaves errors of ten times the planner's.
