@@ -10,9 +10,10 @@ import pytest
 
 from parcomp.bits import unpack_bits
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.lean import LeanSearch, layout
+from parcomp.overlap.lean import LeanSearch, layout, lean_search
 from parcomp.overlap.lean import _level_kernels as kernels
 from parcomp.overlap.tree import layout as tree
+from parcomp.slices import Slices, sliced
 from tests.workloads import compile_values, random_compiled, row_weight
 
 
@@ -40,12 +41,22 @@ def drop_values():
     return call
 
 
+@sliced
+def as_they_are(compiled: CompiledWorkload) -> Slices[CompiledWorkload]:
+    """No siblings are united."""
+    yield 1
+    return compiled
+
+
 def root(compiled: CompiledWorkload) -> LeanSearch:
-    """A search whose root is laid down, scored and swept a little."""
+    """A search whose root is laid down with the queries as they are, scored and swept a little."""
     search = LeanSearch(compiled)
-    setting_up = search._set_up()
-    next(setting_up)
-    next(setting_up)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lean_search, "unite_siblings", as_they_are)
+        setting_up = search._set_up()
+        while not search._workers:
+            next(setting_up)
+        next(setting_up)
     return search
 
 
