@@ -11,7 +11,7 @@ from scipy import stats
 from tests.service.served import people
 from tests.soak import soaked
 
-DELAY = 0.06
+DELAY = 0.2
 ROWS = 20_000
 DOMAIN = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": {"low": 0, "high": 9999}}}
 
