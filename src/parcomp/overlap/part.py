@@ -30,6 +30,10 @@ _LEAN_START, _FEW = 1 << 30, 32
 """Where lean search suits, it starts at once; value search so much later if no attribute has more than ``_FEW`` values.
 With more it has the better bounds at first, and does not wait."""
 
+_ALONE = 1 << 23
+"""Where lean search suits, the search by the query graph waits for this much work: many a workload is solved by then,
+in less time than coloring the graph takes."""
+
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
 
@@ -70,6 +74,7 @@ class PartSearch(Search):
             yield 16 * len(compiled.term)
             return
         rows = RowSearch(compiled) if Strategy.ROW_SEARCH in chosen else None
+        work = 0
         if rows is not None:
             work = rows.advance(self.left)
             self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
@@ -77,31 +82,34 @@ class PartSearch(Search):
         if Strategy.GROUPS in chosen:
             bound, _ = yield from group_bound.slices(compiled)
             self._found(self.lower, self.row, bound, Strategy.GROUPS)
-        yield from self._search(rows)
+        yield from self._search(rows, work)
 
-    def _search(self, rows: RowSearch | None) -> Slices[None]:
+    def _search(self, rows: RowSearch | None, spent_on_rows: int) -> Slices[None]:
         """Advance all searches side by side, and row search at times; what one finds the others are told."""
         compiled, chosen = self.compiled, self._strategies
         searches: list[Search] = []
         graph: GraphSearch | None = None
-        if chosen & _ON_GRAPH and compiled.query_count <= GRAPH_LIMIT:
-            graph = GraphSearch(compiled, chosen, self.lower, self.row)
-            searches.append(graph)
         waiting: list[type[LeanSearch] | type[ValueSearch]] = []
         if Strategy.LEAN_SEARCH in chosen and suits(compiled):
             waiting.append(LeanSearch)
         if Strategy.VALUE_SEARCH in chosen:
             waiting.append(ValueSearch)
         due = 0 if LeanSearch in waiting else _HEAD_START
-        spent = spent_on_rows = 0
+        graph_due = _ALONE if LeanSearch in waiting else 0
+        if not chosen & _ON_GRAPH or compiled.query_count > GRAPH_LIMIT:
+            graph_due = _NEVER
+        spent = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
         while self.lower < self.upper:
-            if due == _HEAD_START and (graph is None or graph.searching):
+            if graph is None and spent >= graph_due:
+                graph = GraphSearch(compiled, chosen, self.lower, self.row)
+                searches.append(graph)
+            if due == _HEAD_START and (graph_due == _NEVER or (graph is not None and graph.searching)):
                 due = spent
             if waiting and spent >= due:
                 due = spent + _LEAN_START if compiled.sizes.max(initial=0) <= _FEW else _HEAD_START
-                if waiting[0] is ValueSearch and graph is not None and Strategy.BOX_SEARCH in chosen:
+                if waiting[0] is ValueSearch and graph_due != _NEVER and Strategy.BOX_SEARCH in chosen:
                     # Where cliques are overlapping sets, box search has nothing to learn from such bounds.
                     due = _NEVER if (yield from self._helly()) else spent
                 if due != _NEVER:
@@ -119,9 +127,10 @@ class PartSearch(Search):
                         lags = yield from self._helly()
                     amounts[search] = work >> _LAGGING if lags else work
                     in_vain[search] = in_vain.get(search, 0) + amounts[search]
-            if rows is not None and spent_on_rows <= min(spent // _ROW_SHARE, _ROW_WORK):
-                amounts[rows] = work
-                spent_on_rows += work
+            due_to_rows = min(work, min(spent // _ROW_SHARE, _ROW_WORK) - spent_on_rows)
+            if rows is not None and due_to_rows > 0:
+                amounts[rows] = due_to_rows
+                spent_on_rows += due_to_rows
             _advance(amounts, together=work >= _PARALLEL_WORK)
             spent += work
             if rows is not None:

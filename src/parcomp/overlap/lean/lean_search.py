@@ -26,6 +26,8 @@ has still to branch on at its first such level.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,11 +69,16 @@ def _stack_bytes(compiled: CompiledWorkload) -> int:
 
 
 class _LeanWorker(Worker):
-    """A stack of levels."""
+    """A stack of levels, made when there is something to do."""
 
-    def __init__(self, lanes: layout.Lanes, stack: layout.Stack, shift: int) -> None:
+    def __init__(self, compiled: CompiledWorkload, lanes: layout.Lanes, shift: int) -> None:
         super().__init__(shift)
-        self.lanes, self.stack = lanes, stack
+        self._compiled, self.lanes = compiled, lanes
+
+    @cached_property
+    def stack(self) -> layout.Stack:
+        """The stack."""
+        return _make_stack(self._compiled, self.lanes)
 
     @property
     def best_row(self) -> Row:
@@ -103,7 +110,7 @@ class LeanSearch(TreeSearch):
         shift = max(0, min(24, 62 - max(1, compiled.total).bit_length()))
         lanes = _load_lanes(compiled)
         count = max(_FEWEST_WORKERS, min(_MOST_WORKERS, _MOST_BYTES // _stack_bytes(compiled)))
-        workers = [_LeanWorker(lanes, _make_stack(compiled, lanes), shift) for _ in range(count)]
+        workers = [_LeanWorker(compiled, lanes, shift) for _ in range(count)]
         self._workers = workers
         yield len(lanes.lanes) + 8 * len(compiled.term)
         root = workers[0].stack
