@@ -25,7 +25,7 @@ BATCH = [ALL, "SELECT COUNT(*) FROM people GROUP BY age", f"{WOMEN} AND age < 5"
 @pytest.fixture
 def fewer_draws(monkeypatch):
     """Intervals from fewer draws, which take less time."""
-    monkeypatch.setattr(estimator, "_DRAWS", (40, 40))
+    monkeypatch.setattr(estimator, "_DRAWS", (100, 100))
 
 
 def view_of(custodian, analyst=""):
@@ -157,7 +157,7 @@ def test_intervals_hold_about_as_often_as_they_say_with_the_covariance_of_strate
         if strategy == "atoms":
             [everyone] = [place for place, query in enumerate(view.queries) if not query.tested]
             assert np.mean(widths, axis=0)[everyone] / 3.92 == pytest.approx(
-                batch.strategy.noise.deviations[everyone], rel=0.15
+                batch.strategy.noise.deviations[everyone], rel=0.2
             )
         custodian.ask(ALL, **{parameter: "9"})
         assert custodian.estimates()[-1].high - custodian.estimates()[-1].low < np.mean(widths, axis=0).max()
@@ -331,7 +331,7 @@ def test_a_derived_estimate_holds_the_count_about_as_often_as_it_says(tmp_path, 
 
 def test_when_the_time_is_up_a_derived_count_is_cut_at_0(tmp_path, monkeypatch):
     """Its estimate is then the figure itself, and never below 0."""
-    monkeypatch.setattr(retrospect, "_SECONDS", 1e-9)
+    monkeypatch.setattr(retrospect, "ESTIMATE_SECONDS", 1e-9)
     with open_custodian(tmp_path, complete=True) as custodian:
         custodian.ask(ALL, epsilon="0.1")
         custodian.ask(MEN, epsilon="0.1")
@@ -340,7 +340,7 @@ def test_when_the_time_is_up_a_derived_count_is_cut_at_0(tmp_path, monkeypatch):
         figures = [Figure(-600, -650, 20, 1.0)]
         [found] = retrospect.derived_estimates(custodian.settings, view, custodian._derived("", selection), figures)
         assert (found.value, found.low, found.high) == (0, 0, 20)
-        assert {one.method for one in estimates_of(custodian.settings, view, 0.95, {})} == {"partial projection"}
+        assert {one.method for one in estimates_of(custodian.settings, view, 0.95, {}, 1e-9)} == {"partial projection"}
 
 
 def test_what_follows_from_too_many_counts_has_no_estimate(tmp_path, monkeypatch):

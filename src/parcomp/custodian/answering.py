@@ -126,11 +126,11 @@ class Answering(Custody):
         except ArithmeticError:
             raise DataError("what was asked cannot be shown as numbers; nothing was charged") from None
 
-    def _estimates(self, analyst: str, interval: float, facts: Mapping[Query, float]) -> Estimates:
+    def _estimates(self, analyst: str, interval: float, facts: Mapping[Query, float], time_limit: float) -> Estimates:
         """What all counts that were released to an analyst say together, free."""
         view = self._view(analyst)
         self._mark_before()
-        return estimates_of(self.settings, view, interval, facts)
+        return estimates_of(self.settings, view, interval, facts, time_limit)
 
     def _view(self, analyst: str, before: Sequence[Charge] = ()) -> View:
         """The counts that were released to an analyst; the charges ``before`` are taken before others."""

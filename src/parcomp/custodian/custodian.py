@@ -23,7 +23,7 @@ from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
 from parcomp.custodian.quotation import quote_all
 from parcomp.custodian.request import Costs, Question, read_request, read_single
-from parcomp.custodian.retrospect import Estimates
+from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategic import StrategicAnswering
 from parcomp.errors import ArgumentError, LedgerError, ParcompError, SettingsError, shown
@@ -33,7 +33,7 @@ from parcomp.model import Domain, Query
 if TYPE_CHECKING:
     from parcomp.data import Progress, Report
 
-__all__ = ["Custodian"]
+__all__ = ["ONLY_DERIVED", "Custodian"]
 
 _WITHOUT_HEAD = (
     "the ledger does not hold the noted head {}: it was rolled back, or is another one. Put the copy with the latest "
@@ -41,10 +41,11 @@ _WITHOUT_HEAD = (
 )
 
 
-_ONLY_DERIVED = (
+ONLY_DERIVED = (
     "an estimate stands beside an answer that is derived: ask with derive (--derive) too, or ask without an estimate, "
     "and then for estimates of all answers (estimates(), parcomp estimate -c)"
 )
+"""What is said to whoever wants an estimate beside a fresh answer."""
 
 
 class Custodian(StrategicAnswering):
@@ -279,7 +280,7 @@ class Custodian(StrategicAnswering):
                     raise ArgumentError("what is derived follows from released answers, so there is none to rehearse")
                 return self._derived_answer(analyst, read_single(self.settings, analyst, sql), estimate)
             if estimate:
-                raise ArgumentError(_ONLY_DERIVED)
+                raise ArgumentError(ONLY_DERIVED)
             asked = read_request(self.settings, analyst, [sql], single=True, **cost)
             return self._answers_or_rehearsal(asked, key, dummy)[0]
 
@@ -316,13 +317,19 @@ class Custodian(StrategicAnswering):
         return Batch(tuple(answers), tuple(texts))
 
     def estimates(
-        self, *, analyst: str = "", interval: float = 0.95, facts: Mapping[Query, float] | None = None
+        self,
+        *,
+        analyst: str = "",
+        interval: float = 0.95,
+        facts: Mapping[Query, float] | None = None,
+        time_limit: float = ESTIMATE_SECONDS,
     ) -> Estimates:
         """What all counts that an analyst has paid for since the last load say together, for nothing.
 
         Each has an estimate beside its answer, with an interval that holds the true count about as often as
         ``interval`` says, which is measured; the answer's own interval is guaranteed, and stays.  ``facts`` are public
-        counts, such as the number of rows.
+        counts, such as the number of rows.  If the ``time_limit``, in seconds, is up, estimates are as good as was
+        proven by then.
 
         >>> import warnings, pyarrow as pa, parcomp as pc
         >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])}, name="people")
@@ -337,7 +344,7 @@ class Custodian(StrategicAnswering):
         """
         with self._in_use():
             self.settings.check_analyst(analyst)
-            return self._estimates(analyst, interval, {} if facts is None else facts)
+            return self._estimates(analyst, interval, {} if facts is None else facts, time_limit)
 
     def balance(self, analyst: str | None = None) -> Balance:
         """What was spent so far, and by whom; with ``analyst``, only that one's share."""

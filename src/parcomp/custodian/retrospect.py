@@ -23,10 +23,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array, lil_array
 
 import parcomp.estimation
 from parcomp.custodian.deriving import Derived
@@ -41,7 +40,11 @@ from parcomp.model import Query, over_codes, queries_of
 from parcomp.noise import JointNoise, beside_each_other, own_noise
 from parcomp.tabular import Columns, Tabular, counted
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = [
+    "ESTIMATE_SECONDS",
     "NO_ESTIMATE",
     "OVERALL_NOTE",
     "EstimatedCount",
@@ -57,7 +60,7 @@ Released: TypeAlias = ReleasedCount | ReleasedStrategy
 _MOST = 5_000
 """The most counts that are taken together, each group being one."""
 
-_SECONDS = 8.0
+ESTIMATE_SECONDS = 8.0
 """How long the projection and its intervals may take."""
 
 
@@ -77,8 +80,6 @@ class EstimatedCount:
     """
 
     id: str
-    charge: int
-    where: Mapping[str, Any]
     value: float
     raw: int | float
     low: float
@@ -86,6 +87,8 @@ class EstimatedCount:
     method: str
     raw_low: int | float
     raw_high: int | float
+    charge: int
+    where: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -194,7 +197,13 @@ def seen(
     return View(tuple(one for one, _ in found), tuple(numbers for _, numbers in found), left_out)
 
 
-def estimates_of(settings: Settings, view: View, interval: float, facts: Mapping[Query, float]) -> Estimates:
+def estimates_of(
+    settings: Settings,
+    view: View,
+    interval: float,
+    facts: Mapping[Query, float],
+    time_limit: float = ESTIMATE_SECONDS,
+) -> Estimates:
     """What the answers say together, with intervals of this probability; ``facts`` are public counts."""
     if not (isinstance(interval, float) and 0 < interval < 1):
         raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
@@ -206,7 +215,7 @@ def estimates_of(settings: Settings, view: View, interval: float, facts: Mapping
         return Estimates((), interval, view.left_out)
     raw = view.every_number
     means = parcomp.estimation.means_of(queries, noise)
-    found = _projected(settings, queries, raw, means, interval, facts)
+    found = _projected(settings, queries, raw, means, interval, facts, time_limit=time_limit)
     counts = []
     widths = noise.half_widths_up(interval).tolist()
     values, ends = found.values.tolist(), found.intervals.tolist()
@@ -218,8 +227,6 @@ def estimates_of(settings: Settings, view: View, interval: float, facts: Mapping
         counts.append(
             EstimatedCount(
                 name,
-                charge,
-                query.where(),
                 values[column],
                 number,
                 low,
@@ -227,6 +234,8 @@ def estimates_of(settings: Settings, view: View, interval: float, facts: Mapping
                 found.methods[column],
                 number - wide,
                 number + wide,
+                charge,
+                query.where(),
             )
         )
     return Estimates(tuple(counts), interval, view.left_out)
@@ -240,6 +249,8 @@ def derived_estimates(
     A derived count is a sum of counts in view, on every table, so its estimate is that sum of their estimates.  If the
     time is up it is the derived figure, cut at 0.
     """
+    from scipy.sparse import csr_array, lil_array  # noqa: PLC0415  slow to import, and answers need none of it
+
     starts = dict(
         zip(
             (one.charge.number for one in view.released),
@@ -269,6 +280,8 @@ def _projected(
     interval: float,
     facts: Mapping[Query, float],
     sums: csr_array | None = None,
+    *,
+    time_limit: float | None = None,
 ) -> parcomp.estimation.Estimate:
     """The estimate of each query of which there is a mean."""
     coded = over_codes([*(queries[place] for place in means.first), *facts], settings.complete_positions)
@@ -281,7 +294,7 @@ def _projected(
         sums=sums,
         interval=interval,
         facts=dict(zip(list(coded)[len(means.first) :], facts.values(), strict=True)),
-        time_limit=_SECONDS,
+        time_limit=ESTIMATE_SECONDS if time_limit is None else time_limit,
     )
 
 

@@ -16,6 +16,6 @@ _PLACES = {
     "accuracy": "Means means_of",
     "answers_file": "Answers read_answers read_facts",
     "derivation": "Derivation derive derive_all",
-    "estimator": "Estimate PerAnswer Progress estimate estimate_weighted",
+    "estimator": "METHODS Estimate PerAnswer Progress estimate estimate_weighted",
 }
 __all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -46,12 +46,15 @@ from parcomp.noise import JointNoise, joint_noise
 from parcomp.planning import Plan
 from parcomp.tabular import Columns, Tabular
 
-__all__ = ["Estimate", "PerAnswer", "Progress", "estimate", "estimate_weighted"]
+__all__ = ["METHODS", "Estimate", "PerAnswer", "Progress", "estimate", "estimate_weighted"]
 
 PerAnswer: TypeAlias = float | Sequence[float] | Mapping[QueryId, float] | Floats
 """One number for all queries, one for each in order, or one for each by id."""
 Progress: TypeAlias = Callable[[str], None]
 """Told in a few words how far an estimate has come."""
+
+METHODS: Final = ("projection", "searched projection", "partial projection", "fact", "contradiction")
+"""Where a value may come from."""
 
 _CONFIDENCE: Final = 0.95
 """Of raw intervals, where no others are asked for."""
