@@ -69,9 +69,9 @@ def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
             number_text(one.raw),
             f"{number_text(one.raw_low)} to {number_text(one.raw_high)}",
         )
-    if len(found) > _SHOWN:
-        listed.add_row(f"{len(found) - _SHOWN:,} earlier ones (--json has all)")
     console.print(listed)
+    if len(found) > _SHOWN:
+        console.print(f"{len(found) - _SHOWN:,} earlier ones (--json has all)")
 
 
 def _noise(found: Estimate) -> str:
