@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 import parcomp as pc
-from parcomp.estimation import estimate_weighted, estimator, means_of, projection
+from parcomp.estimation import estimate_weighted, means_of, problem, projection
 from parcomp.estimation.noises import Separate
 from parcomp.noise import Mechanism, beside_each_other, own_noise
 from tests.estimation.test_estimates import Clock
@@ -18,8 +18,8 @@ from tests.workloads import cell_matrix, random_judged
 @pytest.fixture
 def few_draws(monkeypatch):
     """Intervals are not looked at here."""
-    monkeypatch.setattr(estimator, "_DRAWS", (1, 1))
-    monkeypatch.setattr(estimator, "_LEAST_DRAWS", 1)
+    monkeypatch.setattr(problem, "_DRAWS", (1, 1))
+    monkeypatch.setattr(problem, "_LEAST_DRAWS", 1)
 
 
 def norm(errors, scales):
