@@ -7,6 +7,7 @@ import json
 import pytest
 
 from parcomp.cli.app import main
+from parcomp.custodian import Custodian, retrospect
 from parcomp.estimation import Estimate, estimate
 from parcomp.samples import paper_example
 from tests.custodians import write_custodian
@@ -289,3 +290,80 @@ def test_all_that_a_custodian_says_beside_a_count_is_passed_over(tmp_path, capsy
         assert main(["estimate", "--domain", "domain.json", "asked.sql", "answers.jsonl", "--json"]) == 0
         estimates = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert estimates[0]["value"] == pytest.approx(estimates[1]["value"] + estimates[2]["value"], abs=1e-3)
+
+
+@pytest.fixture
+def bought(tmp_path):
+    """A custodian of whom anna has bought four counts and ben one; the options that name it."""
+    path = write_custodian(tmp_path / "bought", budget="9", complete=["sex"], quotas={"anna": "5", "ben": "5"})
+    with Custodian.open(path) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people", epsilon="1", analyst="anna")
+        custodian.ask("SELECT sex, COUNT(*) FROM people GROUP BY sex", epsilon="0.5", analyst="anna")
+        custodian.ask("SELECT COUNT(*) FROM people WHERE age < 5", epsilon="0.5", analyst="anna")
+        custodian.ask("SELECT COUNT(*) FROM people WHERE age = 1", epsilon="0.5", analyst="ben")
+    return ["estimate", "-c", str(path), "--as", "anna"]
+
+
+def test_all_that_was_paid_for_is_estimated_from(bought, tmp_path, capsys):
+    """A line for each count, the same as from Python, and a table for people."""
+    assert main([*bought, "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    with Custodian.open(bought[2]) as custodian:
+        assert found == custodian.estimates(analyst="anna").as_json()
+        assert len(custodian.charges()) == 4
+    assert [line["id"] for line in found] == ["1", "2.1", "2.2", "3"]
+    assert found[1]["where"] == {"sex": "F"}
+    assert found[0]["value"] == pytest.approx(found[1]["value"] + found[2]["value"], abs=1e-3)
+    assert main([*bought, "--interval", "0.5"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for words in ("estimates of 4 counts", "50 % interval", "2.2 sex: M", "every row", "proven", "50 %, guaranteed"):
+        assert words in told
+    (tmp_path / "facts.jsonl").write_text('{"where": {}, "value": 90}')
+    assert main([*bought, "--facts", str(tmp_path / "facts.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["value"] == pytest.approx(90, abs=0.1)
+    assert main([*bought[:3], "--as", "carl"]) == 2
+    assert "unknown analyst" in capsys.readouterr().err
+
+
+def test_nothing_and_much_that_was_paid_for(tmp_path, capsys, monkeypatch):
+    """Without counts there is nothing to list; of many the latest are shown, and what was left out is told."""
+    path = write_custodian(tmp_path / "none", budget="9")
+    assert main(["estimate", "-c", str(path)]) == 0
+    assert "estimates of 0 counts" in capsys.readouterr().out
+    assert main(["estimate", "-c", str(path), "--json"]) == 0
+    assert capsys.readouterr().out == ""
+    with Custodian.open(path) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people GROUP BY age, sex", epsilon="1")
+        for age in range(9):
+            custodian.ask(f"SELECT COUNT(*) FROM people WHERE age <= {age}", epsilon="0.5")
+    assert main(["estimate", "-c", str(path)]) == 0
+    assert "9 earlier ones (--json has all)" in capsys.readouterr().out
+    monkeypatch.setattr(retrospect, "_MOST", 15)
+    assert main(["estimate", "-c", str(path)]) == 0
+    assert "1 charge, as there are too many counts" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--noise", "laplace"], "leave out"),
+        (["--outside"], "leave out"),
+        (["--domain", "domain.json"], "leave out"),
+        (["workload.jsonl"], "leave out"),
+        (["--server", "http://127.0.0.1:1"], "or a server with --server"),
+        (["--interval", "1"], "between 0 and 1"),
+        (["--facts", "facts.jsonl"], "do the facts contradict"),
+    ],
+)
+def test_what_does_not_go_with_a_custodian(bought, tmp_path, monkeypatch, capsys, more, words):
+    monkeypatch.chdir(tmp_path)
+    lines = [{"where": {}, "value": 3}, {"where": {"sex": "F"}, "value": 9}]
+    (tmp_path / "facts.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main([*bought, *more]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [[], ["a.jsonl"], ["a.jsonl", "b.jsonl"], ["--domain", "a.json"], ["--as", "anna"]])
+def test_what_is_estimated_from_must_be_named(given, capsys):
+    assert main(["estimate", *given]) == 2
+    assert "-c CUSTODIAN.toml" in capsys.readouterr().err

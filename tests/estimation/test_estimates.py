@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 import parcomp as pc
 from benchmarks import error
 from parcomp.errors import ArgumentError, WorkloadError
-from parcomp.estimation import estimator, projection
+from parcomp.estimation import problem, projection
 from parcomp.samples import census_sample, paper_example
 from tests.soak import shared_with_soak
 from tests.workloads import cell_matrix, random_judged
@@ -21,8 +21,8 @@ CHUNKS, CASES = 44, 50
 @pytest.fixture
 def few_draws(monkeypatch):
     """Intervals are not looked at here."""
-    monkeypatch.setattr(estimator, "_DRAWS", (1, 1))
-    monkeypatch.setattr(estimator, "_LEAST_DRAWS", 1)
+    monkeypatch.setattr(problem, "_DRAWS", (1, 1))
+    monkeypatch.setattr(problem, "_LEAST_DRAWS", 1)
 
 
 def nearest(cells, answers, facts=None):

@@ -9,7 +9,7 @@ import pytest
 
 import parcomp as pc
 from parcomp.errors import ArgumentError
-from parcomp.estimation import estimator
+from parcomp.estimation import problem
 from parcomp.estimation.sparse_rows import SparseRows
 from parcomp.experiments.huge import huge_uniform_workload
 from parcomp.overlap import Bracket, WorkloadOverlap, whole_gains_up
@@ -52,7 +52,7 @@ def test_a_search_that_is_cut_short_proves_its_upper_end(monkeypatch):
 def test_before_anything_is_proven_answers_are_cut_at_0(rows, monkeypatch):
     """Whether rows are grown from queries or climbed for."""
     if rows == "_":
-        monkeypatch.setattr(estimator, "compilable", lambda _: False)
+        monkeypatch.setattr(problem, "compilable", lambda _: False)
     else:
         monkeypatch.setattr(rows, 0)
     workload = random_judged(np.random.default_rng(13), most_queries=12).workload
@@ -65,7 +65,7 @@ def test_before_anything_is_proven_answers_are_cut_at_0(rows, monkeypatch):
 
 def test_where_nothing_is_proven_it_is_said(monkeypatch):
     """Found rows alone prove nothing; contradictions and facts are what they are."""
-    monkeypatch.setattr(estimator, "compilable", lambda _: False)
+    monkeypatch.setattr(problem, "compilable", lambda _: False)
     draw = np.random.default_rng(10)
     methods = set()
     for _ in range(15):

@@ -33,6 +33,7 @@ ENDPOINTS: dict[tuple[str, str], Endpoint] = {
     ("POST", "/v1/answers"): Endpoint(ASKING, "/v1/answers", BODY),
     ("POST", "/v1/batches"): Endpoint(ASKING, "/v1/batches", {"statements": [BODY]}),
     ("POST", "/v1/batches/quotes"): Endpoint(ASKING, "/v1/batches/quotes", {"statements": [BODY]}),
+    ("GET", "/v1/estimates"): Endpoint(ASKING, "/v1/estimates"),
     ("GET", "/v1/domain"): Endpoint(ALL, "/v1/domain"),
     ("GET", "/v1/budget"): Endpoint(ALL, "/v1/budget"),
     ("GET", "/v1/ledger"): Endpoint(ALL, "/v1/ledger"),

@@ -62,6 +62,11 @@ def test_what_is_told_is_what_the_command_line_prints(served: Served, sql):
         assert served.get("/v1/budget").json() == as_sent(custodian.balance("anna").document())
         assert set(custodian.balance().as_json()) < set(custodian.balance().document())
         assert served.get("/v1/domain").json() == as_sent(custodian.settings.domain.describe())
+        told = custodian.estimates(analyst="anna")
+        assert served.get("/v1/estimates").json() == as_sent(told.document())
+        assert len(told) == (sql.startswith("SELECT COUNT(*) FROM people WHERE sex = 'F'") and "AND" not in sql) + 2 * (
+            "GROUP" in sql
+        )
 
 
 def as_sent(document):
@@ -378,8 +383,8 @@ def test_the_document_is_openapi_3_1_without_422(shared: Served):
     document = shared.get("/openapi.json", None).json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {
-        "/v1/quotes", "/v1/answers", "/v1/batches", "/v1/batches/quotes", "/v1/domain", "/v1/budget", "/v1/ledger",
-        "/v1/graph", "/v1/budget/map", "/healthz", "/readyz", "/metrics",
+        "/v1/quotes", "/v1/answers", "/v1/batches", "/v1/batches/quotes", "/v1/estimates", "/v1/domain", "/v1/budget",
+        "/v1/ledger", "/v1/graph", "/v1/budget/map", "/healthz", "/readyz", "/metrics",
     }  # fmt: skip
     assert "422" not in json.dumps(document)
 

@@ -85,6 +85,8 @@ def _session(served: Served):
     yield served.call("POST", "/v1/batches", json={"statements": statements, "budget": "0.1"})
     yield served.ask("SELECT sex, VARIANCE(age) FROM people WHERE sex = 'F' GROUP BY sex")
     yield served.call("POST", "/v1/batches/quotes", json={"statements": statements, "budget": "0.1"})
+    yield served.get("/v1/estimates?interval=0.9")
+    yield served.call("POST", "/v1/answers", json={"sql": SECRET, "derive": True, "estimate": True})
     yield served.ask(EVERYONE, "0.9")
     yield served.get("/v1/budget")
     yield served.get("/v1/graph", "boss")
@@ -95,5 +97,6 @@ def test_answers_wait_for_a_multiple_of_the_delay(tmp_path):
         served.ask(EVERYONE, "0.01")
         for response in (served.ask(SECRET), served.ask(EVERYONE, "0.9"), served.ask("nonsense")):
             assert 0.3 <= response.elapsed.total_seconds() < 0.6
+        assert served.get("/v1/estimates").elapsed.total_seconds() % 0.3 < 0.2
         quick = served.call("GET", "/v1/domain")
         assert quick.elapsed.total_seconds() < 0.3

@@ -49,6 +49,9 @@ def ask(
     key: Key = None,
     dummy: Dummy = False,
     derive: Derive = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="With --derive: say beside it what all your answers say of it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Pay for a query and answer it; exit code 3, and nothing charged, if budget or quota do not bear it."""
@@ -56,7 +59,7 @@ def ask(
 
     with asking(custodian) as opened:
         costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
-        answer = opened.ask(sql, analyst=analyst, key=key, dummy=dummy, derive=derive, **costs)
+        answer = opened.ask(sql, analyst=analyst, key=key, dummy=dummy, derive=derive, estimate=estimate, **costs)
         if as_json:
             print(json.dumps(answer.as_json(), ensure_ascii=False))
         else:

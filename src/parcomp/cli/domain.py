@@ -7,7 +7,7 @@ import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,27 +61,27 @@ def show(
         raise ArgumentError("say which domain: --custodian CUSTODIAN.toml (-c), --domain FILE, or --server URL")
     from parcomp.cli.domain_render import print_domain
 
-    taken = None
+    taken: int | None = None
+    told: dict[str, Any]
     if file is not None:
-        found = pc.Domain.load(file)
+        told = {**pc.Domain.load(file).describe()}
     elif server is not None:
         from parcomp.cli.remote import client_of
 
         with client_of(server) as client:
-            found = pc.Domain.described(client.domain())
-            told = client.budget()
-            taken = told["rows_per_person"] if told.get("bounded") else None
+            told, budget = client.domain(), client.budget()
+            taken = budget["rows_per_person"] if budget.get("bounded") else None
     else:
         assert custodian is not None
         from parcomp.custodian import Settings
 
         settings = Settings.load(custodian)
-        found = settings.domain
+        told = settings.describe_domain()
         taken = settings.rows_per_person if settings.person else None
     if as_json:
-        print(json.dumps(found.describe(), ensure_ascii=False))
+        print(json.dumps(told, ensure_ascii=False))
         return
-    print_domain(found)
+    print_domain(pc.Domain.described(told), complete=told.get("complete", ()))
     if taken is not None:
         from parcomp.custodian.wording import rows_taken
 

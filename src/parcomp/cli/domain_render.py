@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.text import Text
 
@@ -20,12 +20,16 @@ _MEMBERS = 4
 """The same of the values in a group, beside other groups."""
 
 
-def print_domain(domain: Domain, *, every_value: bool = False) -> None:
-    """Print the attributes of a domain, with their values, ranges and levels; the first ones, if they are many."""
+def print_domain(domain: Domain, *, every_value: bool = False, complete: Collection[str] = ()) -> None:
+    """Print the attributes of a domain, with their values, ranges and levels; the first ones, if they are many.
+
+    Of ``complete`` ones every row has a declared value, which is said.
+    """
     most = None if every_value else _SHOWN
     table = plain_table("attribute", ">values", "which", names=True)
     for name, attribute in domain.attributes.items():
-        table.add_row(Text(one_line(name)), number(attribute.size), Text(_values(attribute, most)))
+        which = _values(attribute, most) + ("; every row has one of these" if name in complete else "")
+        table.add_row(Text(one_line(name)), number(attribute.size), Text(which))
         for level in attribute.levels if isinstance(attribute, Categorical) else ():
             groups = _groups(domain, level)
             members = None if every_value else _MEMBERS

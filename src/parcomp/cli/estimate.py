@@ -1,4 +1,7 @@
-"""``parcomp estimate``: what noisy answers say together, for no further cost."""
+"""``parcomp estimate``: what noisy answers say together, for no further cost.
+
+They are those of a file, or all counts that an analyst has paid a custodian for.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from typing import Annotated, Literal
 import typer
 
 import parcomp as pc
-from parcomp.cli.options import DomainFile, Json, TimeLimit, WorkloadFile
+from parcomp.cli.options import Analyst, Json, TimeLimit
 from parcomp.errors import ArgumentError, FileError, WorkloadError
 
 __all__ = ["estimate"]
+
+
+_SECONDS = 60.0
 
 
 def _probability(interval: float) -> float:
@@ -22,16 +28,42 @@ def _probability(interval: float) -> float:
 
 
 def estimate(
-    workload: WorkloadFile,
+    workload: Annotated[
+        Path | None,
+        typer.Argument(metavar="WORKLOAD", help="A workload file (.jsonl or .sql).", show_default=False),
+    ] = None,
     answers: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="ANSWERS.jsonl",
             help='An answer a line: {"id", "value", "scale"}, or what batch --json prints.',
             show_default=False,
         ),
-    ],
-    domain: DomainFile,
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option("--domain", metavar="FILE", help="The domain file of the workload.", show_default=False),
+    ] = None,
+    custodian: Annotated[
+        Path | None,
+        typer.Option(
+            "--custodian",
+            "-c",
+            metavar="CUSTODIAN.toml",
+            help="Estimate from all counts that were paid for there since the last load.",
+            show_default=False,
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="URL",
+            help="The same from a server, for the key in PARCOMP_KEY.",
+            show_default=False,
+        ),
+    ] = None,
+    analyst: Analyst = "",
     interval: Annotated[
         float, typer.Option(metavar="P", help="How often intervals shall hold the true count.", callback=_probability)
     ] = 0.95,
@@ -52,10 +84,63 @@ def estimate(
     outside: Annotated[
         bool, typer.Option("--outside", help="The table may have values that the domain does not declare.")
     ] = False,
-    time_limit: TimeLimit = 60.0,
+    time_limit: TimeLimit = _SECONDS,
     as_json: Json = False,
 ) -> None:
     """Estimate true counts from noisy answers: the nearest answers that some table could have, with intervals."""
+    if custodian is None and server is None:
+        if workload is None or answers is None or domain is None:
+            raise ArgumentError(
+                "name a workload, its answers and their domain (--domain FILE WORKLOAD ANSWERS.jsonl), the settings of "
+                "a custodian whose answers they are (-c CUSTODIAN.toml), or a server (--server URL)"
+            )
+        if analyst:
+            raise ArgumentError("a file says nothing of who has asked; --as goes with -c CUSTODIAN.toml")
+        _estimate_file(workload, answers, domain, interval, noise, facts, outside, time_limit, as_json)
+        return
+    if custodian is not None and server is not None:
+        raise ArgumentError("name the settings with -c CUSTODIAN.toml, or a server with --server URL")
+    if workload is not None or domain is not None or noise is not None or outside:
+        raise ArgumentError(
+            "what was paid for is known, with its domain and its noise: leave out WORKLOAD, ANSWERS.jsonl, --domain, "
+            "--noise and --outside"
+        )
+    if server is not None:
+        from parcomp.cli.remote import estimates_server
+
+        if analyst:
+            raise ArgumentError("a server knows the analyst by the key; leave --as out")
+        if facts is not None or time_limit != _SECONDS:
+            raise ArgumentError("--facts and --time-limit are not offered with --server")
+        estimates_server(server, interval, as_json)
+        return
+    assert custodian is not None
+    from parcomp.cli.estimate_render import print_estimates
+    from parcomp.estimation import read_facts
+
+    with pc.Custodian.open(custodian) as opened:
+        known = {} if facts is None else read_facts(opened.settings.domain, facts)
+        try:
+            found = opened.estimates(analyst=analyst, interval=interval, facts=known, time_limit=time_limit)
+        except WorkloadError as error:
+            if facts is None:
+                raise
+            raise FileError(facts, str(error)) from None
+        print_estimates(opened.settings.name, found, as_json=as_json)
+
+
+def _estimate_file(
+    workload: Path,
+    answers: Path,
+    domain: Path,
+    interval: float,
+    noise: str | None,
+    facts: Path | None,
+    outside: bool,
+    time_limit: float,
+    as_json: bool,
+) -> None:
+    """Estimate from a file of answers."""
     read = pc.Workload.load(pc.Domain.load(domain), workload)
 
     from parcomp.cli.estimate_render import print_estimate

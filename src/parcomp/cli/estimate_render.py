@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from parcomp.cli.terminal import new_console, plain_table
+from parcomp.errors import one_line
 from parcomp.estimation import Estimate
-from parcomp.tabular import number_text, rounded_text
+from parcomp.tabular import counted, number_text, rounded_text
 
-__all__ = ["print_estimate"]
+if TYPE_CHECKING:
+    from parcomp.custodian import Estimates
+
+__all__ = ["print_estimate", "print_estimates"]
 
 _WHOLE = 1e5
 """Above it a count is told without its decimals."""
@@ -28,6 +35,43 @@ def print_estimate(title: str, found: Estimate) -> None:
     if len(found.values):
         console.print()
         console.print(_listed(found))
+
+
+def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
+    """Print what all counts that somebody has paid for say together."""
+    if as_json:
+        for line in found.as_json():
+            print(json.dumps(line, ensure_ascii=False))
+        return
+    console = new_console(title)
+    console.print(f"estimates of {counted(len(found), 'count')} that you have paid for since the last load")
+    if not found.counts:
+        return
+    methods = [one.method for one in found]
+    table = plain_table("", "", names=True)
+    for name in dict.fromkeys(methods):
+        table.add_row(name, f"{methods.count(name):,}")
+    proven = "not above that of the answers, in units of their noise, in root mean square: proven"
+    table.add_row("error", proven if found.proven else "not proven: more rows may exist than were found")
+    if found.left_out:
+        table.add_row("left out", f"{counted(found.left_out, 'charge')}, as there are too many counts")
+    console.print()
+    console.print(table)
+    console.print()
+    percent = f"{100 * found.confidence:g} %"
+    listed = plain_table("count", "of", ">estimate", f"{percent} interval", ">raw", f"{percent}, guaranteed")
+    for one in found.counts[-_SHOWN:]:
+        listed.add_row(
+            one.id,
+            Text(one_line(", ".join(f"{name}: {written}" for name, written in one.where.items()) or "every row")),
+            _count(one.value),
+            f"{_count(one.low)} to {_count(one.high)}",
+            number_text(one.raw),
+            f"{number_text(one.raw_low)} to {number_text(one.raw_high)}",
+        )
+    console.print(listed)
+    if len(found) > _SHOWN:
+        console.print(f"{len(found) - _SHOWN:,} earlier ones (--json has all)")
 
 
 def _noise(found: Estimate) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "batch_server",
     "budget_server",
     "client_of",
+    "estimates_server",
     "quote_server",
     "reaching",
 ]
@@ -92,6 +93,7 @@ def ask_server(
     key: str | None,
     dummy: bool,
     derive: bool,
+    estimate: bool,
     as_json: bool,
 ) -> None:
     """Pay a server for an answer, and print it."""
@@ -99,6 +101,10 @@ def ask_server(
     with client_of(server) as client:
         if dummy and derive:
             raise ArgumentError("what is derived follows from released answers, so there is none to rehearse")
+        if estimate and not derive:
+            from parcomp.custodian.custodian import ONLY_DERIVED
+
+            raise ArgumentError(ONLY_DERIVED)
         if not derive:
             _check_cost(client, costs)
         if dummy:
@@ -106,7 +112,7 @@ def ask_server(
         else:
             from parcomp.custodian import Answer
 
-            answer = Answer.read(client.ask(sql, key=key, derive=derive, **costs).document)
+            answer = Answer.read(client.ask(sql, key=key, derive=derive, estimate=estimate, **costs).document)
     _print_answer(answer, as_json)
 
 
@@ -164,6 +170,16 @@ def batch_server(
             print(json.dumps(answer.as_json(), ensure_ascii=False))
     else:
         print_answers(written.titles, answers)
+
+
+def estimates_server(server: str, interval: float, as_json: bool) -> None:
+    """Print what all counts of a key say together, as a server tells it."""
+    from parcomp.cli.estimate_render import print_estimates
+    from parcomp.custodian import Estimates
+
+    with client_of(server) as client:
+        found = Estimates.read(client.estimates(interval=interval))
+    print_estimates(server, found, as_json=as_json)
 
 
 def budget_server(server: str, as_json: bool) -> None:

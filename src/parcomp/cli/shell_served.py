@@ -40,7 +40,7 @@ class ServedSession(Session):
 
     def _ask(self, sql: str) -> None:
         cost = self._cost()
-        print_answer(Answer.read(self._client.ask(sql, derive=False, **cost).document))
+        print_answer(Answer.read(self._client.ask(sql, derive=False, estimate=False, **cost).document))
         self._print_left(self._client.quote(sql, **cost).remaining)
 
     def _derive(self, sql: str) -> None:

@@ -25,7 +25,7 @@ from parcomp.client.exchange import (
     result_of,
 )
 from parcomp.client.results import ServedAnswer, ServedBatch, ServedBatchQuote, ServedQuote
-from parcomp.errors import ServiceError
+from parcomp.errors import ArgumentError, ServiceError
 
 __all__ = ["AsyncClient"]
 
@@ -87,14 +87,18 @@ class AsyncClient:
         mu: Amount | None = None,
         key: str | None = None,
         derive: bool = False,
+        estimate: bool = False,
     ) -> ServedAnswer:
         """Pay for a statement and get its answer; :class:`~parcomp.errors.RefusedError` if nothing bears it.
 
         With ``derive`` it is worked out from answers that were released before, for nothing, whatever cost is stated;
-        :class:`~parcomp.errors.UnderivableError` if it does not follow from them.
+        :class:`~parcomp.errors.UnderivableError` if it does not follow from them.  With ``estimate`` too it has beside
+        it what all answers of the key say of it.
         """
         if derive:
-            return ServedAnswer.read(await self._send(derive_exchange(sql)))
+            return ServedAnswer.read(await self._send(derive_exchange(sql, estimate)))
+        if estimate:
+            raise ArgumentError("an estimate stands beside an answer that is derived; ask with derive=True too")
         costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         return ServedAnswer.read(await self._send(answer_exchange(sql, costs, key)))
 
@@ -121,8 +125,16 @@ class AsyncClient:
         document = await self._send(batch_exchange(statements, costs, budget, key, strategy, estimate))
         return ServedBatch.read(document, statements)
 
+    async def estimates(self, *, interval: float = 0.95) -> dict[str, Any]:
+        """What all counts that the key has paid for since the last load say together, for nothing.
+
+        ``estimates`` has an object for each of them, with the raw answer and its guaranteed interval beside the
+        estimate, whose interval holds the true count about as often as ``interval`` says.
+        """
+        return await self._look("/v1/estimates", interval=interval)
+
     async def domain(self) -> dict[str, Any]:
-        """The domain as a domain file has it."""
+        """The domain as a domain file has it, and the names of ``complete`` attributes, if there are any."""
         return await self._look("/v1/domain")
 
     async def budget(self) -> dict[str, Any]:

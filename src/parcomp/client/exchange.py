@@ -87,9 +87,10 @@ def answer_exchange(sql: str, costs: Mapping[str, Amount | None], key: str | Non
     return Exchange("POST", "/v1/answers", {"sql": sql, **_given(costs)}, key or secrets.token_urlsafe(18))
 
 
-def derive_exchange(sql: str) -> Exchange:
+def derive_exchange(sql: str, estimate: bool = False) -> Exchange:
     """A request for an answer that follows from what was released before, which pays nothing."""
-    return Exchange("POST", "/v1/answers", {"sql": sql, "derive": True})
+    body = {"sql": sql, "derive": True, **({"estimate": True} if estimate else {})}
+    return Exchange("POST", "/v1/answers", body)
 
 
 def batch_exchange(

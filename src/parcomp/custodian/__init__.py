@@ -10,6 +10,7 @@ from parcomp.custodian.custodian import Custodian
 from parcomp.custodian.effort import waited_for
 from parcomp.custodian.load import append_load, codes_problem, load_table
 from parcomp.custodian.presentation import longest_notes
+from parcomp.custodian.retrospect import EstimatedCount, Estimates
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.together import Ask, ask_together, read_ask
 from parcomp.figures import AnswerColumn, Figure, interval_text
@@ -25,6 +26,8 @@ __all__ = [
     "BudgetMap",
     "ChargeGraph",
     "Custodian",
+    "EstimatedCount",
+    "Estimates",
     "Figure",
     "Group",
     "NewKey",

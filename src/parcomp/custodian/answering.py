@@ -34,11 +34,20 @@ from parcomp.custodian.estimating import Estimated, estimated_apart
 from parcomp.custodian.quotation import refusal
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
+from parcomp.custodian.retrospect import (
+    NO_ESTIMATE,
+    OVERALL_NOTE,
+    Estimates,
+    View,
+    derived_estimates,
+    estimates_of,
+    seen,
+)
 from parcomp.custodian.wording import derived_answer, worded
 from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, shown
 from parcomp.figures import Figure
 from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction
-from parcomp.model import Item, Selection
+from parcomp.model import Item, Query, Selection
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
@@ -98,20 +107,42 @@ class Answering(Custody):
             ledger.answered_of,
         )
 
-    def _derived_answer(self, analyst: str, selection: Selection) -> Answer:
-        """What follows from released answers, free."""
+    def _derived_answer(self, analyst: str, selection: Selection, estimate: bool) -> Answer:
+        """What follows from released answers, free, and what all of them say of it, if that is asked for."""
         if selection.statement.query.is_contradiction:
             return worded(self.settings, selection, Release(selection.statement, 0, ()), None)
         found = self._derived(analyst, selection)
         if found is None:
             raise UnderivableError(_UNDERIVABLE)
         stored = self._ledger.answers([charge.digest for charge in found.charges])
+        view = self._view(analyst, found.charges) if estimate else None
         # Whatever is told of stored answers, a ledger without them must be known to have been rolled back.
         self._mark_before()
+        figures = found.figures(stored)
+        estimated = None if view is None else derived_estimates(self.settings, view, found, figures)
+        said = () if not estimate else (NO_ESTIMATE,) if estimated is None else (OVERALL_NOTE,)
         try:
-            return derived_answer(self.settings, selection, found, stored)
+            return derived_answer(self.settings, selection, found, figures, estimated, said)
         except ArithmeticError:
             raise DataError("what was asked cannot be shown as numbers; nothing was charged") from None
+
+    def _estimates(self, analyst: str, interval: float, facts: Mapping[Query, float], time_limit: float) -> Estimates:
+        """What all counts that were released to an analyst say together, free."""
+        view = self._view(analyst)
+        self._mark_before()
+        return estimates_of(self.settings, view, interval, facts, time_limit)
+
+    def _view(self, analyst: str, before: Sequence[Charge] = ()) -> View:
+        """The counts that were released to an analyst; the charges ``before`` are taken before others."""
+        with self._opened_books() as books:
+            self._look_at_the_mark()
+            self._catch_up(self._ledger)
+            self._shelf.fill(books)
+            visible = self._shelf.visible(analyst)
+        taken = {charge.number for charge in before}
+        charges = [*before, *(charge for charge in visible if charge.number not in taken)]
+        # What takes time is outside the lock: charges do not change.
+        return seen(self.settings, charges, self._ledger.strategy, self._ledger.answers)
 
     def _charge(self, asked: Asked, key: str | None) -> Paid:
         """What pays for each statement; charged, durably, where nothing does yet."""

@@ -23,21 +23,29 @@ from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
 from parcomp.custodian.quotation import quote_all
 from parcomp.custodian.request import Costs, Question, read_request, read_single
+from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategic import StrategicAnswering
 from parcomp.errors import ArgumentError, LedgerError, ParcompError, SettingsError, shown
 from parcomp.ledger import Charge, MarkFile, open_marked_ledger
-from parcomp.model import Domain
+from parcomp.model import Domain, Query
 
 if TYPE_CHECKING:
     from parcomp.data import Progress, Report
 
-__all__ = ["Custodian"]
+__all__ = ["ONLY_DERIVED", "Custodian"]
 
 _WITHOUT_HEAD = (
     "the ledger does not hold the noted head {}: it was rolled back, or is another one. Put the copy with the latest "
     "charges in its place; what was charged since is spent, whatever an older copy says"
 )
+
+
+ONLY_DERIVED = (
+    "an estimate stands beside an answer that is derived: ask with derive (--derive) too, or ask without an estimate, "
+    "and then for estimates of all answers (estimates(), parcomp estimate -c)"
+)
+"""What is said to whoever wants an estimate beside a fresh answer."""
 
 
 class Custodian(StrategicAnswering):
@@ -251,6 +259,7 @@ class Custodian(StrategicAnswering):
         key: str | None = None,
         dummy: bool = False,
         derive: bool = False,
+        estimate: bool = False,
         **cost: Unpack[Costs],
     ) -> Answer:
         """Pay for a statement and answer it; :class:`~parcomp.errors.RefusedError` if budget or quota do not bear it.
@@ -262,13 +271,16 @@ class Custodian(StrategicAnswering):
         the noise that it would get, free and without a look at the data or at what is left of the budget.
 
         With ``derive`` the answer is worked out from answers that were released before, for nothing, whatever cost is
-        stated; :class:`~parcomp.errors.UnderivableError` if it does not follow from them.
+        stated; :class:`~parcomp.errors.UnderivableError` if it does not follow from them.  With ``estimate`` too it has
+        beside it what all counts that the analyst has paid for say of it (:meth:`estimates`).
         """
         with self._in_use():
             if derive:
                 if dummy:
                     raise ArgumentError("what is derived follows from released answers, so there is none to rehearse")
-                return self._derived_answer(analyst, read_single(self.settings, analyst, sql))
+                return self._derived_answer(analyst, read_single(self.settings, analyst, sql), estimate)
+            if estimate:
+                raise ArgumentError(ONLY_DERIVED)
             asked = read_request(self.settings, analyst, [sql], single=True, **cost)
             return self._answers_or_rehearsal(asked, key, dummy)[0]
 
@@ -303,6 +315,36 @@ class Custodian(StrategicAnswering):
             for written, selection in zip(statements, asked.selections, strict=True)
         ]
         return Batch(tuple(answers), tuple(texts))
+
+    def estimates(
+        self,
+        *,
+        analyst: str = "",
+        interval: float = 0.95,
+        facts: Mapping[Query, float] | None = None,
+        time_limit: float = ESTIMATE_SECONDS,
+    ) -> Estimates:
+        """What all counts that an analyst has paid for since the last load say together, for nothing.
+
+        Each has an estimate beside its answer, with an interval that holds the true count about as often as
+        ``interval`` says, which is measured; the answer's own interval is guaranteed, and stays.  ``facts`` are public
+        counts, such as the number of rows.  If the ``time_limit``, in seconds, is up, estimates are as good as was
+        proven by then.
+
+        >>> import warnings, pyarrow as pa, parcomp as pc
+        >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])}, name="people")
+        >>> with warnings.catch_warnings(action="ignore"):  # a ledger in memory is for playing
+        ...     custodian = pc.Custodian(
+        ...         pa.table({"sex": ["F", "M"] * 50}), domain=domain, measure="pure", budget=9, ledger=":memory:"
+        ...     )
+        >>> bought = [custodian.ask("SELECT COUNT(*) FROM people", epsilon=cost) for cost in (1, 2)]
+        >>> found = custodian.estimates()
+        >>> [one.raw for one in found] == [answer.value for answer in bought], found[0].value == found[1].value
+        (True, True)
+        """
+        with self._in_use():
+            self.settings.check_analyst(analyst)
+            return self._estimates(analyst, interval, {} if facts is None else facts, time_limit)
 
     def balance(self, analyst: str | None = None) -> Balance:
         """What was spent so far, and by whom; with ``analyst``, only that one's share."""

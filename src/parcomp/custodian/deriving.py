@@ -154,7 +154,7 @@ class Shelf:
     def near(self, analyst: str, query: Query, complete: frozenset[int]) -> Near:
         """The charges that a count may follow from: the analyst's own, or for no one's name all."""
         tested = {index for index, _ in query.tested} - complete
-        visible = list(self._by_analyst.values()) if not analyst else [self._by_analyst.get(analyst, _Own())]
+        visible = self._visible(analyst)
         found = [
             one
             for own in visible
@@ -167,6 +167,18 @@ class Shelf:
         nearest = sorted(found, key=lambda one: (_distance(mine, one[1]), -one[0].units))
         strategies = sorted((one for own in visible for one in own.strategies), key=lambda one: -one.number)
         return Near([charge for charge, _ in nearest], strategies[:_MOST_STRATEGIES])
+
+    def visible(self, analyst: str) -> list[Charge]:
+        """The charges for counts and for strategies of an analyst, for no one's name of all, the latest first."""
+        found = [
+            charge
+            for own in self._visible(analyst)
+            for charge in (*own.strategies, *(one for kept in own.counts.values() for one, _ in kept))
+        ]
+        return sorted(found, key=lambda charge: -charge.number)
+
+    def _visible(self, analyst: str) -> list[_Own]:
+        return list(self._by_analyst.values()) if not analyst else [self._by_analyst.get(analyst, _Own())]
 
     def restored(
         self, settings: Settings, charge: Charge, content: Callable[[str], str | None]

@@ -65,6 +65,10 @@ class Part(Protocol):
     def query(self) -> Query:
         """What is counted."""
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The places of the numbers that it is the sum of, among those of the charge."""
+
     def value(self, stored: Any) -> Fraction:
         """The noisy count, given what is stored for the charge."""
 
@@ -90,6 +94,11 @@ class CountedGroups:
     def charge(self) -> Charge:
         """The charge that paid for it."""
         return self.count.charge
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The places of the groups."""
+        return [int(place) for place in self.places]
 
     @property
     def variance(self) -> float:
@@ -125,6 +134,11 @@ class StrategyCount:
     def query(self) -> Query:
         """What is counted."""
         return self.released.strategy.queries[self.place]
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Its place."""
+        return [self.place]
 
     def value(self, stored: Any) -> Fraction:
         """The noisy count, given those of all."""

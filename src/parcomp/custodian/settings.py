@@ -165,6 +165,10 @@ class Settings:
             self.complete,
         )
 
+    def describe_domain(self) -> dict[str, Any]:
+        """The domain as in a domain file, with the ``complete`` attributes beside it, if there are any."""
+        return {**self.domain.describe(), **({"complete": list(self.complete)} if self.complete else {})}
+
     @property
     def complete_positions(self) -> frozenset[int]:
         """The positions of the attributes of which every row has a declared value."""

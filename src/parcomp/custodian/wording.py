@@ -75,14 +75,25 @@ def worded(
     )
 
 
-def derived_answer(settings: Settings, selection: Selection, derived: Derived, stored: Mapping[str, str]) -> Answer:
-    """The answer that follows from released ones, given what is stored of them by the digests of their charges."""
-    columns = present(selection, {item: derived.figures(stored) for item in selection.statement.items})
+def derived_answer(
+    settings: Settings,
+    selection: Selection,
+    derived: Derived,
+    figures: Sequence[Figure],
+    estimated: Sequence[Figure] | None = None,
+    more: Sequence[str] = (),
+) -> Answer:
+    """The answer that follows from released ones, of figures that :class:`Derived` has worked out."""
+    items = selection.statement.items
+    columns = present(
+        selection, dict.fromkeys(items, figures), None if estimated is None else dict.fromkeys(items, estimated)
+    )
     first = next((column.figures for column in columns if column.figures is not None), ())
     said = (
         derived.note,
         *notes(selection, columns),
         *([rows_taken(settings.rows_per_person)] if settings.person else []),
+        *more,
     )
     return Answer(
         None,

@@ -14,57 +14,48 @@ the root mean square of how far that leads is taken for the standard error.  It 
 norm, whose error is what counts: in the norm of the covariance, which asks for the likeliest answers, their error is a
 tenth to a fifth larger on census samples, and it may exceed that of the raw answers.  Noise is drawn again for all of
 them at once.
+
+*Weights.*  Where some answers are far more accurate than others, the plain norm spoils them for the others' sake.  With
+a weight for each answer the same holds of the weighted norm: :func:`estimate_weighted`, which
+:mod:`parcomp.estimation.accuracy` is for.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, identity, vstack
 from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
-from parcomp.errors import ArgumentError, WorkloadError, shown
+from parcomp.errors import ArgumentError, shown
 from parcomp.estimation.noises import Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
-from parcomp.estimation.pool import Pool
-from parcomp.estimation.projection import Projection, Target, project, redraw
-from parcomp.estimation.rows import Floats, RowSource, compiled_rows
-from parcomp.estimation.sparse_rows import SparseRows
+from parcomp.estimation.problem import Problem, Progress
+from parcomp.estimation.projection import Projection
+from parcomp.estimation.rows import Floats
 from parcomp.model import Query, QueryId, Workload, entries_for
-from parcomp.model.compile import compilable, compile_workload
 from parcomp.noise import JointNoise, joint_noise
 from parcomp.planning import Plan
 from parcomp.tabular import Columns, Tabular
 
-__all__ = ["Estimate", "PerAnswer", "Progress", "estimate"]
+__all__ = ["METHODS", "Estimate", "PerAnswer", "Progress", "estimate", "estimate_weighted"]
 
 PerAnswer: TypeAlias = float | Sequence[float] | Mapping[QueryId, float] | Floats
 """One number for all queries, one for each in order, or one for each by id."""
-Progress: TypeAlias = Callable[[str], None]
-"""Told in a few words how far an estimate has come."""
+METHODS: Final = ("projection", "searched projection", "partial projection", "fact", "contradiction")
+"""Where a value may come from."""
 
 _CONFIDENCE: Final = 0.95
 """Of raw intervals, where no others are asked for."""
 
-_DRAWS: Final = (30, 300)
-"""How often noise is drawn again, at least and at most: a standard error is then off by an eighth or less."""
-
-_DRAWN: Final = 12_000
-"""How many answers are drawn in all, between these ends."""
-
-_LEAST_DRAWS: Final = 10
-"""So many draws are made although the time is up."""
-
 _PROJECTION_SHARE: Final = 0.7
 """The part of the time that the projection may take; the rest is for intervals."""
-
-_MISSED: Final = 1e-3
-"""By how much facts may be missed, as a part of the noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +91,8 @@ class Estimate(Tabular):
     rows: int
     seconds: float
     noise_assumed: bool = False
+    sums: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    """Of weighted sums of the counts that were asked for, the estimate and the ends of its interval."""
 
     def __repr__(self) -> str:
         counts = {name: self.methods.count(name) for name in dict.fromkeys(self.methods)}
@@ -172,32 +165,74 @@ def estimate(
     >>> estimate(workload, [100, 70, 45], 10, facts={domain.query(): 100}).values.round(2)
     array([100. ,  62.5,  37.5])
     """
+    raw = _per_query(workload.workload if isinstance(workload, Plan) else workload, answers, "an answer")
+    assumed = noise is None and not isinstance(workload, Plan) and noise_said_by(workload) is None
+    workload, kind, joint = _asked(workload, scales, noise)
+    found = estimate_weighted(
+        workload,
+        raw,
+        joint,
+        kind=kind,
+        interval=interval,
+        facts=facts,
+        outside=outside,
+        time_limit=time_limit,
+        seed=seed,
+        progress=progress,
+    )
+    return replace(found, noise_assumed=assumed)
+
+
+def estimate_weighted(
+    workload: Workload,
+    answers: Floats,
+    noise: JointNoise,
+    weights: Floats | None = None,
+    *,
+    kind: Noise,
+    sums: csr_array | None = None,
+    interval: float | None = 0.95,
+    facts: Mapping[Query, float] | None = None,
+    outside: bool = False,
+    time_limit: float = 60.0,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Estimate:
+    """The same of answers whose noise is known altogether, nearest in a norm with these weights, above 0 and at most 1.
+
+    With weights, ``lower`` and ``upper`` are distances in that norm, and what is proven is proven of it.  ``sums`` has
+    a row of weights for each further count that is a sum of the queries'; if the time is up, these have no estimates.
+    """
     began = time.monotonic()
     confidence = _CONFIDENCE if interval is None else interval
     if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
         raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
     if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
         raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
-    raw = _per_query(workload.workload if isinstance(workload, Plan) else workload, answers, "an answer")
-    assumed = noise is None and not isinstance(workload, Plan) and noise_said_by(workload) is None
-    workload, kind, joint = _asked(workload, scales, noise)
-    deviation = joint.deviations
+    deviation = noise.deviations
     tell = progress if progress is not None else lambda _: None
-    problem = _Problem(workload, raw, deviation, {} if facts is None else facts, outside)
+    each = np.ones(len(workload)) if weights is None else weights
+    problem = Problem(workload, answers, deviation, each, {} if facts is None else facts, outside)
     with threadpool_limits(1, "blas"):
         deadline = began + time_limit
         projection = problem.project(began + _PROJECTION_SHARE * time_limit, tell)
         method = _method(projection)
         noisy = problem.noisy
-        raw_half = joint.half_widths_up(confidence)
-        half = np.zeros(len(workload))
+        raw_half = noise.half_widths_up(confidence)
+        half, half_of_sums = np.zeros(len(workload)), None
         half[noisy] = raw_half[noisy]
         if len(noisy) and interval is not None and method != "partial projection":
-            errors, draws = problem.errors(projection, joint, deadline, seed, tell)
+            wanted = csr_array(identity(len(workload), format="csr")[noisy])
+            wanted = wanted if sums is None else csr_array(vstack((wanted, sums)))
+            errors, draws = problem.errors(projection, noise, wanted, deadline, seed, tell)
             # Student's quantile: a standard error from so many draws is itself uncertain.
-            half[noisy] = float(stdtrit(draws, (1 + confidence) / 2)) * errors
-    values = np.where(deviation == 0, raw, 0.0)
+            errors *= float(stdtrit(draws, (1 + confidence) / 2))
+            half[noisy], half_of_sums = errors[: len(noisy)], errors[len(noisy) :]
+    values = np.where(deviation == 0, answers, 0.0)
     values[noisy] = (projection.possible if method == "searched projection" else projection.values)[: len(noisy)]
+    summed = np.zeros((0, 3))
+    if sums is not None and half_of_sums is not None:
+        summed = _with_ends(np.maximum(sums @ values, 0.0), half_of_sums)
     methods = np.where(workload.contradictory(), "contradiction", "fact").astype(object)
     methods[noisy] = method
     return Estimate(
@@ -205,16 +240,16 @@ def estimate(
         noise=kind,
         confidence=float(confidence),
         values=values,
-        intervals=np.column_stack((np.maximum(values - half, np.minimum(values, 0.0)), values + half)),
-        raw=raw,
-        raw_intervals=np.column_stack((raw - raw_half, raw + raw_half)),
+        intervals=_with_ends(values, half)[:, 1:],
+        raw=answers,
+        raw_intervals=np.column_stack((answers - raw_half, answers + raw_half)),
         methods=tuple(methods.tolist()),
         lower=projection.lower,
         upper=projection.upper,
         rounds=projection.rounds,
         rows=len(problem.pool),
         seconds=time.monotonic() - began,
-        noise_assumed=assumed,
+        sums=summed,
     )
 
 
@@ -235,98 +270,15 @@ def _asked(asked: Workload | Plan, scales: PerAnswer | None, noise: str | None) 
     return asked, kind, Separate(kind, wide)
 
 
+def _with_ends(values: Floats, half: Floats) -> Floats:
+    """Estimates with the ends of their intervals, which hold nothing below 0."""
+    return np.column_stack((values, np.maximum(values - half, np.minimum(values, 0.0)), values + half))
+
+
 def _method(projection: Projection) -> str:
     if projection.proven:
         return "projection"
     return "searched projection" if projection.plausible else "partial projection"
-
-
-class _Problem:
-    """Noisy answers and facts as columns: those at ``noisy`` places of the workload first, then what is exact.
-
-    Contradictions have no column: their count is 0.
-    """
-
-    def __init__(
-        self, workload: Workload, raw: Floats, deviation: Floats, facts: Mapping[Query, float], outside: bool
-    ) -> None:
-        empty = workload.contradictory()
-        _check_facts(facts)
-        if ((deviation == 0) & (raw < 0)).any() or ((deviation == 0) & empty & (raw != 0)).any():
-            raise WorkloadError("an answer of scale 0 is exact, and no table has a count below 0 or of no rows above 0")
-        self.noisy = np.flatnonzero((deviation > 0) & ~empty)
-        exact = np.flatnonzero((deviation == 0) & ~empty)
-        more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
-        self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
-        counts = np.array([count for _, count in more])
-        is_fact = np.arange(len(self._columns)) >= len(self.noisy)
-        every = np.concatenate((raw[self.noisy], raw[exact], counts))
-        size = float(np.sqrt(np.mean(deviation[self.noisy] ** 2))) if len(self.noisy) else 0.0
-        # Floats tell answers of a size apart by so much at best.
-        self._target = Target(every, is_fact, max(size, 1e-9 * float(np.abs(every).max(initial=0.0)), 1e-300))
-        self._outside = outside
-        self._source: RowSource | None = None
-        self.pool = Pool(len(every))
-
-    def project(self, deadline: float, tell: Progress) -> Projection:
-        """The nearest possible answers."""
-        if not len(self.noisy):
-            return Projection(np.zeros(0), np.zeros(0), 0.0, 0.0, 0.0, 0.0, ended=True, rounds=0)
-        tell("reducing the workload")
-        self._source = _row_source(self._columns, self._outside)
-
-        def said(rounds: int, gain: float) -> None:
-            tell(f"round {rounds}: the best row is {gain / self._target.noise:.2g} of the noise")
-
-        found = project(self._source, self._target, self.pool, deadline, said)
-        if found.missed > _MISSED * max(self._target.noise, 1.0) and time.monotonic() < deadline:
-            raise WorkloadError(
-                f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
-                "do the facts contradict each other?"
-            )
-        return found
-
-    def errors(
-        self, found: Projection, noise: JointNoise, deadline: float, seed: int, tell: Progress
-    ) -> tuple[Floats, int]:
-        """The root mean square error of each estimate, by the bootstrap, and the number of draws."""
-        assert self._source is not None
-        draw = np.random.default_rng(seed)
-        total = np.zeros(len(self.noisy))
-        draws, wanted = 0, min(max(_DRAWN // len(self.noisy), _DRAWS[0]), _DRAWS[1])
-        while draws < wanted and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
-            answers = self._target.answers.copy()
-            answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + noise.drawn(draw)[self.noisy]
-            again = redraw(self._source, self._target, self.pool, answers)
-            total += (again - found.possible)[: len(self.noisy)] ** 2
-            draws += 1
-            tell(f"intervals: {draws} of {wanted} draws")
-        return np.sqrt(total / draws), draws
-
-
-def _row_source(columns: Workload, outside: bool) -> RowSource:
-    if compilable(columns):
-        weightless = columns.with_costs(np.ones(len(columns), np.int64), "weight")
-        return compiled_rows(compile_workload(weightless).compiled, outside)
-    if outside:
-        raise ArgumentError("values outside the domain are not provided for on a domain of this size")
-    return SparseRows(columns, np.arange(len(columns)))
-
-
-def _joined(workload: Workload, queries: Sequence[Query]) -> Workload:
-    """A workload with more queries at its end."""
-    if not queries:
-        return workload
-    return Workload(workload.domain, [*workload, *queries])
-
-
-def _check_facts(facts: Mapping[Query, float]) -> None:
-    for query, count in facts.items():
-        number = isinstance(count, (int, float, np.integer, np.floating)) and not isinstance(count, bool)
-        if not isinstance(query, Query) or not number or not 0 <= count < math.inf:
-            raise ArgumentError(f"a fact is the count of a query, at least 0, not {shown(count)} of {shown(query)}")
-        if query.is_contradiction and count:
-            raise WorkloadError("no row satisfies a contradiction, so its count cannot be a fact above 0")
 
 
 def _per_query(workload: Workload, given: PerAnswer, what: str) -> npt.NDArray[np.float64]:

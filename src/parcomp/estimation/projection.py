@@ -1,9 +1,10 @@
 """The possible answers that are nearest to noisy ones, by column generation, and a proof of how near they are.
 
 Answers are *possible* if some table has them: A·x for counts x ≥ 0 of the possible rows, with the stated facts met.
-The nearest possible ones are found over a pool of rows.  Each answered query then has a slope g_q, its estimate less
-its answer, and each fact a multiplier λ; a row that is not in the pool would bring the answers nearer if g and λ add up
-to less than 0 on what it satisfies.  Such rows join the pool until there are none (Dantzig and Wolfe 1960).
+The nearest possible ones are found over a pool of rows.  Distances are √Σ ω_q·(…)² with a weight ω_q for each answer, 1
+where nothing else is said.  Each answered query then has a slope g_q, ω_q times its estimate less its answer, and each
+fact a multiplier λ; a row that is not in the pool would bring the answers nearer if g and λ add up to less than 0 on
+what it satisfies.  Such rows join the pool until there are none (Dantzig and Wolfe 1960).
 
 *Proof* (``docs/proofs/projection.md``).  Let no row have a sum below −η.  Then with g' = g + η and λ' = λ + η no row
 that satisfies anything has a sum below 0, so every possible z has g'·z + λ'·f ≥ 0: a half-space that holds all possible
@@ -28,7 +29,7 @@ from parcomp.estimation.rows import Floats, RowSource
 __all__ = ["Projection", "Target", "project", "redraw"]
 
 _SETTLED = 1e-6
-"""Rows that gain less than this part of the noise are not looked for."""
+"""Rows that gain less than this part of what noise is worth are not looked for."""
 
 _ROUGH, _FINE = 0.2, 0.01
 """Down to which slope descent goes, and the interior method while rows join, as a part of what the best row gained."""
@@ -64,12 +65,19 @@ left and the gain of a row that is worth having.  Errors are then some 0.5 % too
 class Target:
     """What is projected: ``answers`` by column, of which those that are ``facts`` hold exactly.
 
-    ``noise`` is the size of the noise, root mean square over the others.
+    ``weights`` are those of the others in the distance, above 0 and at most 1; facts have 1.  ``noise`` is the size of
+    the noise, root mean square over the others, each times the root of its weight.
     """
 
     answers: Floats
     facts: npt.NDArray[np.bool_]
     noise: float
+    weights: Floats
+
+    @property
+    def slope(self) -> float:
+        """What the noise is worth in gains, where an answer counts least."""
+        return self.noise * math.sqrt(float(self.weights.min(initial=1.0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +114,7 @@ def project(
 ) -> Projection:
     """Project answers; ``pool`` may hold rows already.  ``tell`` hears of each round and of the best row's gain."""
     state = _State(target, pool)
-    settled = _SETTLED * target.noise
+    settled = _SETTLED * target.slope
     rounds, stalled, rough, tight = 0, 0, True, False
     while True:
         rounds += 1
@@ -117,7 +125,7 @@ def project(
         tell(rounds, best)
         if late := time.monotonic() >= deadline:
             break
-        if rough and joined and best > target.noise:
+        if rough and joined and best > target.slope:
             state.descend(_ROUGH * best)
         elif rough or joined:
             # Few rows are missing: the exact answers of the pool tell which.
@@ -142,11 +150,11 @@ def redraw(source: RowSource, target: Target, pool: Pool, answers: Floats) -> Fl
     own = pool.copy()
     state = _State(replace(target, answers=answers), own)
     for _ in range(_DRAW_ROUNDS):
-        state.descend(_DRAW_TOLERANCE * target.noise)
+        state.descend(_DRAW_TOLERANCE * target.slope)
         priced = source.price(state.gains())
-        if not own.join(priced.flags[priced.gains > _DRAW_GAIN * target.noise]):
+        if not own.join(priced.flags[priced.gains > _DRAW_GAIN * target.slope]):
             break
-    state.descend(_DRAW_TOLERANCE * target.noise)
+    state.descend(_DRAW_TOLERANCE * target.slope)
     return own.answers()
 
 
@@ -160,7 +168,7 @@ class _State:
 
     def gains(self) -> Floats:
         """How much an added row gains by each column that it is counted in."""
-        gains = self._target.answers - self._pool.answers()
+        gains = self._target.weights * (self._target.answers - self._pool.answers())
         gains[self._target.facts] = -self._multipliers
         return gains
 
@@ -187,7 +195,7 @@ class _State:
         return float(np.abs(self._pool.answers() - self._target.answers)[facts].max(initial=0.0))
 
     def _shifted(self, stiff: float) -> Floats:
-        self._weight = np.where(self._target.facts, stiff, 1.0)
+        self._weight = np.where(self._target.facts, stiff, self._target.weights)
         target = self._target.answers.copy()
         target[self._target.facts] -= self._multipliers / stiff
         return target
@@ -200,17 +208,18 @@ class _State:
 def _certified(target: Target, state: _State, gains: Floats, bound: float, rounds: int, ended: bool) -> Projection:
     """The nearest point of the half-space that is proven, where no row gains more than ``bound``."""
     noisy = ~target.facts
-    possible = target.answers - np.where(noisy, gains, 0.0)
-    upper = float(np.linalg.norm(gains[noisy]))
+    possible = target.answers - np.where(noisy, gains / target.weights, 0.0)
+    roots = np.sqrt(target.weights[noisy])
+    upper = float(np.linalg.norm(gains[noisy] / roots))
     values, lower = target.answers.copy(), 0.0
     if math.isfinite(bound):
         normal = bound - gains
         short = -float(normal @ target.answers)
-        length = float(np.linalg.norm(normal[noisy]))
+        length = float(np.linalg.norm(normal[noisy] / roots))
         if short > 0 and length > 0:
             lower = min(short / length, upper)
-            values[noisy] += short / length**2 * normal[noisy]
-    # No count is below 0, so cutting there brings each nearer to the truth.
+            values[noisy] += short / length**2 * normal[noisy] / target.weights[noisy]
+    # No count is below 0, so cutting there brings each nearer to the truth, whatever it weighs.
     values[noisy] = np.maximum(values[noisy], 0.0)
     still = _STILL * target.noise * math.sqrt(max(1, int(noisy.sum())))
     return Projection(possible, values, lower, upper, state.missed(), still, ended, rounds)

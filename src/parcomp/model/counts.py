@@ -12,7 +12,7 @@ all rows that a table may hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 from parcomp.errors import SizeError, WorkloadError
@@ -73,28 +73,34 @@ def hull_of(queries: Sequence[Query]) -> Query:
     return Query(queries[0].domain, tuple(sorted(accepted.items(), key=lambda term: term[0])))
 
 
-def over_codes(queries: Sequence[Query]) -> Workload:
+def over_codes(queries: Sequence[Query], complete: Collection[int] = ()) -> Workload:
     """The queries over codes, of which the last one of each attribute stands for all that is not declared.
+
+    The attributes at ``complete`` positions have no such code: every row has a declared value of them.
 
     >>> from parcomp.model import Categorical, Domain
     >>> domain = Domain({"sex": Categorical(["F", "M"])})
     >>> [query.coverage_size for query in over_codes([domain.query(), domain.query(sex=["F", "M"])])]
     [3, 2]
+    >>> [query.coverage_size for query in over_codes([domain.query(), domain.query(sex=["F", "M"])], complete=[0])]
+    [2, 2]
     """
     domain = queries[0].domain
     sizes = [attribute.size for attribute in domain.attributes.values()]
     if max(sizes) > _LARGEST:
         raise SizeError("an attribute has too many values for a strategy")
-    codes = Domain({name: Integer(0, size) for name, size in zip(domain.names, sizes, strict=True)})
+    codes = Domain({name: Integer(0, sizes[index] - (index in complete)) for index, name in enumerate(domain.names)})
     wider: dict[Predicate, Predicate] = {}
 
-    def widened(predicate: Predicate) -> Predicate:
+    def widened(index: int, predicate: Predicate) -> Predicate:
+        if index in complete:
+            return predicate
         if predicate not in wider:
             wider[predicate] = Predicate.from_runs(predicate.size + 1, predicate.runs())
         return wider[predicate]
 
     return Workload(
-        codes, [Query(codes, tuple((index, widened(one)) for index, one in query.tested)) for query in queries]
+        codes, [Query(codes, tuple((index, widened(index, one)) for index, one in query.tested)) for query in queries]
     )
 
 

@@ -84,8 +84,12 @@ class Domain:
 
     @classmethod
     def described(cls, document: Mapping[str, object], *, within: str = "domain.json") -> Domain:
-        """The domain that :meth:`describe` describes; ``within`` is what an error calls the document's file."""
-        return read_domain(KeyedFile(Path(within), "", document), cls)
+        """The domain that :meth:`describe` describes; ``within`` is what an error calls the document's file.
+
+        What a custodian tells beside it, which attributes are ``complete``, is passed over.
+        """
+        described = {name: told for name, told in document.items() if name != "complete"}
+        return read_domain(KeyedFile(Path(within), "", described), cls)
 
     def save(self, path: str | Path) -> None:
         """Write a domain file in JSON."""

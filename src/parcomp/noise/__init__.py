@@ -10,7 +10,7 @@ from parcomp.noise.mechanism import Mechanism, mechanism_for
 if TYPE_CHECKING:
     from parcomp.noise.combination import size_of_sum, stays_within
     from parcomp.noise.difference import error_of_difference, spread_of_difference
-    from parcomp.noise.joint import JointNoise, StrategyNoise, joint_noise
+    from parcomp.noise.joint import JointNoise, StrategyNoise, beside_each_other, joint_noise, own_noise
     from parcomp.noise.noisy_search import halvings_of, search, searched, steps_of
     from parcomp.noise.restored import atoms_plan, correlated_plan
     from parcomp.noise.sampler import add_noise
@@ -24,11 +24,13 @@ __all__ = [
     "StrategyNoise",
     "add_noise",
     "atoms_plan",
+    "beside_each_other",
     "correlated_plan",
     "error_of_difference",
     "halvings_of",
     "joint_noise",
     "mechanism_for",
+    "own_noise",
     "release",
     "search",
     "searched",
@@ -48,7 +50,7 @@ _, __getattr__, __dir__ = lazy_exports(
         "noisy_search": "halvings_of search searched steps_of",
         "restored": "atoms_plan correlated_plan",
         "strategic": "release solve_back",
-        "joint": "JointNoise StrategyNoise joint_noise",
+        "joint": "JointNoise StrategyNoise beside_each_other joint_noise own_noise",
         "difference": "error_of_difference spread_of_difference",
         "weighted_tails": "Spread spread_of_sum",
     },

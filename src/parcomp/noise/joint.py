@@ -30,7 +30,7 @@ from parcomp.planning import Histogram, Plan
 from parcomp.planning.strategies.sums import combined_error, errors_of_sums
 from parcomp.privacy import Measure
 
-__all__ = ["JointNoise", "StrategyNoise", "joint_noise"]
+__all__ = ["JointNoise", "StrategyNoise", "beside_each_other", "joint_noise", "own_noise"]
 
 _ROUNDING = 1e-9
 """By which deviations are raised for the rounding of floats, where errors follow from them."""
@@ -83,6 +83,55 @@ def joint_noise(plan: Plan) -> StrategyNoise:
     if not plan.histograms:
         raise ArgumentError("a plan of independent noise has no joint one: each query has the noise that it pays for")
     return _Summed(plan)
+
+
+def own_noise(mechanism: Mechanism, count: int) -> JointNoise:
+    """Noise of one mechanism on so many answers, independent."""
+    return _Own(mechanism, count)
+
+
+def beside_each_other(parts: Sequence[JointNoise]) -> JointNoise:
+    """The noise on the answers of several charges, one after the other; that of different ones is independent."""
+    return _Beside(tuple(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Own:
+    mechanism: Mechanism
+    count: int
+
+    @property
+    def deviations(self) -> Floats:
+        return np.full(self.count, math.sqrt(self.mechanism.variance))
+
+    def half_widths_up(self, confidence: float) -> Floats:
+        return np.full(self.count, float(self.mechanism.half_width(confidence)))
+
+    def drawn(self, draw: np.random.Generator) -> Floats:
+        return _noises(self.mechanism, self.count, draw)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    parts: tuple[JointNoise, ...]
+
+    @property
+    def deviations(self) -> Floats:
+        return np.concatenate([np.zeros(0), *(part.deviations for part in self.parts)])
+
+    def half_widths_up(self, confidence: float) -> Floats:
+        return np.concatenate([np.zeros(0), *(part.half_widths_up(confidence) for part in self.parts)])
+
+    def drawn(self, draw: np.random.Generator) -> Floats:
+        return np.concatenate([np.zeros(0), *(part.drawn(draw) for part in self.parts)])
+
+
+def _noises(mechanism: Mechanism, count: int, draw: np.random.Generator) -> Floats:
+    """So many draws, Gaussian ones from the continuous distribution."""
+    if mechanism.kind == "discrete-laplace":
+        rest = -math.expm1(-1 / mechanism.scale)
+        return np.asarray(draw.geometric(rest, count) - draw.geometric(rest, count), np.float64)
+    return np.asarray(mechanism.scale * draw.normal(size=count))
 
 
 class _Combined:
@@ -164,13 +213,7 @@ class _Sums:
         return np.where(self.sizes == 1, alone, widths)
 
     def drawn(self, draw: np.random.Generator) -> Floats:
-        count, scale = self.member.shape[1], self.mechanism.scale
-        if self.mechanism.kind == "discrete-laplace":
-            rest = -math.expm1(-1 / scale)
-            noises = draw.geometric(rest, count) - draw.geometric(rest, count)
-        else:
-            noises = scale * draw.normal(size=count)
-        return np.asarray(self.member @ noises)
+        return np.asarray(self.member @ _noises(self.mechanism, self.member.shape[1], draw))
 
 
 class _Summed:

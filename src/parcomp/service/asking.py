@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +17,7 @@ from parcomp.service.bodies import (
     AskBody,
     AskOrDeriveBody,
     BatchBody,
+    EstimatesBody,
     QuoteBody,
     QuotesBody,
     fixed_width_json,
@@ -59,14 +61,16 @@ async def answer(request: Request, body: AskOrDeriveBody, key: Key = None) -> Re
     """Pay for a statement and answer it; 403, and nothing charged, if budget or quota do not bear it.
 
     With `derive` it is worked out from answers that were released before, and nothing is charged; 409 if it does not
-    follow from them.
+    follow from them. With `estimate` too it has beside it what all answers of the key say of it.
     """
     desk, holder = desk_of(request), holder_of(request)
     if body.derive:
         # There is nothing to pay twice, so that the key need not be kept.
         _checked(key)
-        found = await desk.ask(holder.name, Custodian.ask, body.sql, analyst=holder.name, derive=True)
-        return await _answered(desk, found)
+        # With an estimate it takes a thread for as long as a batch does.
+        call = desk.batch if body.estimate else desk.ask
+        derived = partial(Custodian.ask, sql=body.sql, analyst=holder.name, derive=True, estimate=body.estimate)
+        return await _answered(desk, await call(holder.name, derived))
     found = await desk.answer(Ask(body.sql, holder.name, body.cost, _checked(key)))
     return await _answered(desk, found)
 
@@ -97,6 +101,21 @@ async def quote_batch(request: Request, body: BatchBody) -> Response:
     # With thousands of statements it takes long to write.
     written = await desk.writing.run(lambda: JSONResponse(found.as_json()))
     return written
+
+
+@router.get(
+    "/estimates",
+    response_model=None,
+    responses={200: {"model": EstimatesBody}, **problems(400, 401, 403, 429, 503)},
+)
+async def estimates(
+    request: Request,
+    interval: Annotated[float, Query(gt=0, lt=1, description="How often intervals shall hold the true count.")] = 0.95,
+) -> Response:
+    """What all counts that the key has paid for since the last load say together; charges nothing."""
+    desk, holder = desk_of(request), holder_of(request)
+    found = await desk.batch(holder.name, Custodian.estimates, analyst=holder.name, interval=interval)
+    return await _answered(desk, found)
 
 
 def _checked(key: str | None) -> str | None:

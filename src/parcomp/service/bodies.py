@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from parcomp.custodian import Answer, longest_notes
+from parcomp.custodian import Answer, EstimatedCount, Estimates, longest_notes
+from parcomp.estimation import METHODS
 
 __all__ = [
     "AnswerBody",
@@ -23,6 +25,7 @@ __all__ = [
     "BatchBody",
     "BudgetBody",
     "DomainBody",
+    "EstimatesBody",
     "GraphBody",
     "LedgerBody",
     "MapBody",
@@ -38,6 +41,7 @@ _LARGEST = 10.0**30
 _PARAMETERS = ("epsilon", "rho", "mu")
 _MOST_MEMBERS = 20
 _MOST_CHARACTERS = 500_000
+_LONGEST_METHOD = max(METHODS, key=len)
 _WIDTH = 26
 """Characters of any number in an answer: as many as the longest float has, and whole numbers of 26 digits."""
 
@@ -118,7 +122,10 @@ class AskBody(_Priced):
 
 
 class AskOrDeriveBody(_Priced):
-    """A statement and what it may cost; with ``derive`` it is answered from what was released before, for nothing."""
+    """A statement and what it may cost; with ``derive`` it is answered from what was released before, for nothing.
+
+    With ``estimate`` a derived answer has beside it what all answers of the key say of it.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -129,17 +136,22 @@ class AskOrDeriveBody(_Priced):
                     "properties": {"derive": {"const": True}},
                     "not": {"anyOf": [{"required": [name]} for name in _PARAMETERS]},
                 },
-            ]
+            ],
+            "if": {"required": ["estimate"], "properties": {"estimate": {"const": True}}},
+            "then": {"required": ["derive"], "properties": {"derive": {"const": True}}},
         }
     )
 
     sql: Sql
     derive: bool = False
+    estimate: bool = False
 
     @model_validator(mode="after")
     def _one_cost(self) -> AskOrDeriveBody:
         if len(self.cost) != 1 and (self.cost or not self.derive):
             raise ValueError("give one of epsilon, rho and mu: the parameter of the dataset's measure; or derive: true")
+        if self.estimate and not self.derive:
+            raise ValueError("an estimate stands beside an answer that is derived; ask with derive: true too")
         return self
 
 
@@ -233,6 +245,14 @@ class AnswersBody(BaseModel):
     answers: list[AnswerBody]
 
 
+class EstimatesBody(_Told):
+    """The counts of a key since the last load, each with its estimate."""
+
+    confidence: float
+    left_out: int
+    estimates: list[dict[str, Any]]
+
+
 class BudgetBody(_Told):
     """What was spent of the dataset's budget, and by analysts of their quotas."""
 
@@ -245,7 +265,7 @@ class BudgetBody(_Told):
 
 
 class DomainBody(_Told):
-    """The domain as a domain file has it."""
+    """The domain as a domain file has it, and the names of ``complete`` attributes, if there are any."""
 
     name: str
     attributes: dict[str, Any]
@@ -306,7 +326,8 @@ def fixed_width_json(document: object) -> bytes:
 
     So do true and false.
 
-    An answer may stand in it as it is, and has room for whatever its notes could say of its numbers.
+    An answer may stand in it as it is, and has room for whatever its notes could say of its numbers; so may estimates,
+    which have room for every method.
 
     >>> len(fixed_width_json({"value": 7})) == len(fixed_width_json({"value": -123456.75}))
     True
@@ -319,6 +340,10 @@ def _fixed(value: object) -> str:
         document = value.as_json()
         others = {name: one for name, one in document.items() if name != "notes"}
         return _fixed(document).ljust(len(_fixed({**others, "notes": longest_notes(value)})))
+    if isinstance(value, EstimatedCount):
+        return _fixed(asdict(value)).ljust(len(_fixed(asdict(replace(value, method=_LONGEST_METHOD)))))
+    if isinstance(value, Estimates):
+        return _fixed({**value.document(), "estimates": value.counts})
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(str(key))}: {_fixed(one)}" for key, one in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):

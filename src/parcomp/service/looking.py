@@ -30,8 +30,8 @@ _OF_THE_CHAIN = ("previous", "digest")
 
 @router.get("/domain", response_model=None, responses={200: {"model": DomainBody}, **problems(401, 429, 503)})
 async def domain(request: Request) -> Response:
-    """The attributes and their values, as in a domain file."""
-    return JSONResponse(desk_of(request).settings.domain.describe())
+    """The attributes and their values, as in a domain file, and which of them are complete."""
+    return JSONResponse(desk_of(request).settings.describe_domain())
 
 
 @router.get("/budget", response_model=None, responses={200: {"model": BudgetBody}, **problems(401, 429, 503)})

@@ -1,0 +1,361 @@
+"""Estimates over everything that was released to somebody: what all counts together say about each of them, free.
+
+*From what.*  From the counts that whoever asks has paid for since the table was loaded last, plain, in groups or
+measured by a strategy, as far as their answers are stored: the same that answers are derived from
+(:mod:`parcomp.custodian.deriving`).  Of many the latest are taken, up to a number, so that work is bounded by what the
+ledger says.
+
+*What is done with them.*  They are projected onto what some table could have answered, weighed by their accuracy
+(:mod:`parcomp.estimation.accuracy`).  Rows may have undeclared values on attributes that are not complete, so queries
+are over codes.  The root mean square error, in units of each answer's noise, is then no larger than that of the
+answers, on every draw (``docs/proofs/projection.md``).
+
+*Free.*  An estimate is a function of stored noisy numbers, of the texts of charges and of the settings.  It is
+post-processing (Dwork and Roth 2014, Proposition 2.1): nothing is charged and nothing enters the ledger.
+
+The answer and its guaranteed interval stay beside the estimate, whose own interval is measured and not guaranteed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+import parcomp.estimation
+from parcomp.custodian.deriving import Derived
+from parcomp.custodian.release import Release
+from parcomp.custodian.released import ReleasedCount, ReleasedStrategy, read_count
+from parcomp.custodian.settings import Settings
+from parcomp.custodian.strategy import Strategy
+from parcomp.errors import ArgumentError, shown
+from parcomp.figures import Figure
+from parcomp.ledger import Charge, StrategyRecord
+from parcomp.model import Query, over_codes, queries_of
+from parcomp.noise import JointNoise, beside_each_other, own_noise
+from parcomp.tabular import Columns, Tabular, counted
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "ESTIMATE_SECONDS",
+    "NO_ESTIMATE",
+    "OVERALL_NOTE",
+    "EstimatedCount",
+    "Estimates",
+    "View",
+    "derived_estimates",
+    "estimates_of",
+    "seen",
+]
+
+Released: TypeAlias = ReleasedCount | ReleasedStrategy
+
+_MOST = 5_000
+"""The most counts that are taken together, each group being one."""
+
+ESTIMATE_SECONDS = 8.0
+"""How long the projection and its intervals may take."""
+
+
+OVERALL_NOTE = (
+    "the estimate is what all answers that you may see say together; its interval holds in about 95 of 100 answers, "
+    "which is measured and not guaranteed"
+)
+NO_ESTIMATE = f"there is no estimate: it follows from answers of more than {_MOST:,} counts"
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedCount:
+    """A released count with its estimate: ``raw`` is the answer, and its interval is guaranteed.
+
+    ``where`` says what is counted, and ``id`` is the number of the charge, followed by the place of the count where the
+    charge has several.  ``method`` is as in :class:`parcomp.estimation.Estimate`.
+    """
+
+    id: str
+    value: float
+    raw: int | float
+    low: float
+    high: float
+    method: str
+    raw_low: int | float
+    raw_high: int | float
+    charge: int
+    where: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Estimates(Tabular):
+    """The counts of an analyst since the last load, in the order of their charges, each with its estimate.
+
+    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.
+    """
+
+    counts: tuple[EstimatedCount, ...]
+    confidence: float
+    left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[EstimatedCount]:
+        return iter(self.counts)
+
+    def __getitem__(self, place: int) -> EstimatedCount:
+        return self.counts[place]
+
+    def __repr__(self) -> str:
+        return f"<Estimates of {counted(len(self.counts), 'count')}>"
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is proven that the error, in units of the noise, is not above that of the answers."""
+        return all(one.method != "searched projection" for one in self.counts)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """What ``parcomp estimate -c … --json`` prints, an object for each count."""
+        return [asdict(one) for one in self.counts]
+
+    def document(self) -> dict[str, Any]:
+        """What a service tells."""
+        return {"confidence": self.confidence, "left_out": self.left_out, "estimates": self.as_json()}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Estimates:
+        """The estimates that :meth:`document` has told."""
+        names = [field.name for field in fields(EstimatedCount)]
+        counts = tuple(EstimatedCount(**{name: one[name] for name in names}) for one in document["estimates"])
+        return cls(counts, document["confidence"], document["left_out"])
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(EstimatedCount)]
+        values = {name: [getattr(one, name) for one in self.counts] for name in names}
+        values["where"] = [json.dumps(where, ensure_ascii=False) for where in values["where"]]
+        about = {"confidence": self.confidence, "left_out": self.left_out}
+        return Columns(values, frozenset(names) - {"id", "where", "method"}, about)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Charges whose answers somebody may see, in order, with these, and how many others were left out."""
+
+    released: tuple[Released, ...]
+    numbers: tuple[tuple[int | float, ...], ...]
+    left_out: int = 0
+
+    @property
+    def queries(self) -> list[Query]:
+        """What all of them count."""
+        return [query for one in self.released for query in _queries(one)]
+
+    @property
+    def every_number(self) -> list[int | float]:
+        """The answers, one for each query."""
+        return [number for numbers in self.numbers for number in numbers]
+
+    @property
+    def noise(self) -> JointNoise:
+        """The noise on all numbers: that of a strategy goes together, all other is independent."""
+        return beside_each_other([_noise(one) for one in self.released])
+
+
+def seen(
+    settings: Settings,
+    charges: Sequence[Charge],
+    content: Callable[[str], str | None],
+    stored: Callable[[Iterable[str]], Mapping[str, str]],
+) -> View:
+    """What is seen of charges, the latest first, of which no more are read than are taken.
+
+    ``content`` tells what stands beside the charge of a strategy, and ``stored`` the answers, both by digests.
+    """
+    answers = _Answers(stored)
+    found: list[tuple[Released, tuple[int | float, ...]]] = []
+    room, left_out = _MOST, 0
+    for number, charge in enumerate(charges):
+        if not room:
+            left_out += len(charges) - number
+            break
+        size = _size(settings, charge)
+        if size is None:
+            continue
+        if size > room:
+            left_out += 1
+            continue
+        answer = answers.of(charges, number)
+        if answer is not None:
+            room -= size
+            found.append(_read(settings, charge, content, answer))
+    found.reverse()
+    return View(tuple(one for one, _ in found), tuple(numbers for _, numbers in found), left_out)
+
+
+def estimates_of(
+    settings: Settings,
+    view: View,
+    interval: float,
+    facts: Mapping[Query, float],
+    time_limit: float = ESTIMATE_SECONDS,
+) -> Estimates:
+    """What the answers say together, with intervals of this probability; ``facts`` are public counts."""
+    if not (isinstance(interval, float) and 0 < interval < 1):
+        raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
+    for query in facts:
+        if not isinstance(query, Query) or query.domain != settings.domain:
+            raise ArgumentError(f"a fact is the count of a query of the domain, not of {shown(query)}")
+    queries, noise = view.queries, view.noise
+    if not queries:
+        return Estimates((), interval, view.left_out)
+    raw = view.every_number
+    means = parcomp.estimation.means_of(queries, noise)
+    found = _projected(settings, queries, raw, means, interval, facts, time_limit=time_limit)
+    counts = []
+    widths = noise.half_widths_up(interval).tolist()
+    values, ends = found.values.tolist(), found.intervals.tolist()
+    for (name, charge), query, column, number, width in zip(
+        _names(view.released), queries, means.column.tolist(), raw, widths, strict=True
+    ):
+        wide = math.ceil(width) if isinstance(number, int) else width
+        low, high = ends[column]
+        counts.append(
+            EstimatedCount(
+                name,
+                values[column],
+                number,
+                low,
+                high,
+                found.methods[column],
+                number - wide,
+                number + wide,
+                charge,
+                query.where(),
+            )
+        )
+    return Estimates(tuple(counts), interval, view.left_out)
+
+
+def derived_estimates(
+    settings: Settings, view: View, derived: Derived, figures: Sequence[Figure]
+) -> list[Figure] | None:
+    """What all answers in view say of each group of a derived statement; None where it follows from others.
+
+    A derived count is a sum of counts in view, on every table, so its estimate is that sum of their estimates.  If the
+    time is up it is the derived figure, cut at 0.
+    """
+    from scipy.sparse import csr_array, lil_array  # noqa: PLC0415  slow to import, and answers need none of it
+
+    starts = dict(
+        zip(
+            (one.charge.number for one in view.released),
+            accumulate((len(numbers) for numbers in view.numbers), initial=0),
+            strict=False,
+        )
+    )
+    queries = view.queries
+    means = parcomp.estimation.means_of(queries, view.noise)
+    sums = lil_array((len(derived.groups), len(means.first)))
+    for number, group in enumerate(derived.groups):
+        for weight, part in group:
+            if part.charge.number not in starts:
+                return None
+            for place in part.numbers:
+                sums[number, means.column[starts[part.charge.number] + place]] += float(weight)
+    found = _projected(settings, queries, view.every_number, means, 0.95, {}, csr_array(sums))
+    told = found.sums.tolist() or [[max(end or 0, 0) for end in (one.value, one.low, one.high)] for one in figures]
+    return [Figure(value, low, high, None, approximate=True) for value, low, high in told]
+
+
+def _projected(
+    settings: Settings,
+    queries: Sequence[Query],
+    raw: Sequence[int | float],
+    means: parcomp.estimation.Means,
+    interval: float,
+    facts: Mapping[Query, float],
+    sums: csr_array | None = None,
+    *,
+    time_limit: float | None = None,
+) -> parcomp.estimation.Estimate:
+    """The estimate of each query of which there is a mean."""
+    coded = over_codes([*(queries[place] for place in means.first), *facts], settings.complete_positions)
+    return parcomp.estimation.estimate_weighted(
+        coded[np.arange(len(means.first))],
+        means.of(np.array(raw, np.float64)),
+        means.noise,
+        means.weights,
+        kind="laplace" if settings.measure.name == "pure" else "gaussian",
+        sums=sums,
+        interval=interval,
+        facts=dict(zip(list(coded)[len(means.first) :], facts.values(), strict=True)),
+        time_limit=ESTIMATE_SECONDS if time_limit is None else time_limit,
+    )
+
+
+class _Answers:
+    """Stored answers of charges, read many at a time."""
+
+    _AT_ONCE = 500
+
+    def __init__(self, stored: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
+        self._stored = stored
+        self._known: dict[str, str] = {}
+        self._until = 0
+
+    def of(self, charges: Sequence[Charge], number: int) -> str | None:
+        """The answer of the charge at a place; None where there is none."""
+        while self._until <= number:
+            digests = [charge.digest for charge in charges[self._until : self._until + self._AT_ONCE]]
+            self._known |= self._stored(digests)
+            self._until += self._AT_ONCE
+        return self._known.get(charges[number].digest)
+
+
+def _size(settings: Settings, charge: Charge) -> int | None:
+    """How many counts a charge is for; None where it is for something else."""
+    record = StrategyRecord.read(charge.statement)
+    texts = (charge.statement,) if record is None else record.statements
+    statements = [read_count(settings.domain, text) for text in texts]
+    known = [one for one in statements if one is not None]
+    return sum(one.group_count for one in known) if len(known) == len(texts) else None
+
+
+def _read(
+    settings: Settings, charge: Charge, content: Callable[[str], str | None], stored: str
+) -> tuple[Released, tuple[int | float, ...]]:
+    """A charge that is for counts, with its numbers."""
+    record = StrategyRecord.read(charge.statement)
+    if record is not None:
+        statements = [one for text in record.statements if (one := read_count(settings.domain, text)) is not None]
+        strategy = Strategy.restored(settings, record, content(charge.digest), statements, charge.units)
+        return ReleasedStrategy(charge, strategy), tuple(Strategy.answers(stored))
+    statement = read_count(settings.domain, charge.statement)
+    assert statement is not None
+    [mechanism] = Release.plan(settings, statement, charge.units).mechanisms
+    return ReleasedCount(charge, statement, mechanism), tuple(json.loads(stored)[0])
+
+
+def _queries(released: Released) -> Sequence[Query]:
+    return released.strategy.queries if isinstance(released, ReleasedStrategy) else queries_of(released.statement)
+
+
+def _noise(released: Released) -> JointNoise:
+    if isinstance(released, ReleasedStrategy):
+        return released.strategy.noise
+    return own_noise(released.mechanism, released.statement.group_count)
+
+
+def _names(released: Sequence[Released]) -> Iterator[tuple[str, int]]:
+    """The name of each count, and the number of its charge."""
+    for one in released:
+        number = one.charge.number
+        if isinstance(one, ReleasedCount) and not one.statement.groups:
+            yield str(number), number
+        else:
+            yield from ((f"{number}.{place}", number) for place in range(1, len(_queries(one)) + 1))

@@ -1,0 +1,135 @@
+"""Noisy answers and facts as one problem of projection, and how far projections of other noise lead."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from parcomp.errors import ArgumentError, WorkloadError, shown
+from parcomp.estimation.pool import Pool
+from parcomp.estimation.projection import Projection, Target, project, redraw
+from parcomp.estimation.rows import Floats, RowSource, compiled_rows
+from parcomp.estimation.sparse_rows import SparseRows
+from parcomp.model import Query, Workload
+from parcomp.model.compile import compilable, compile_workload
+from parcomp.noise import JointNoise
+
+__all__ = ["Problem", "Progress"]
+
+Progress: TypeAlias = Callable[[str], None]
+"""Told in a few words how far an estimate has come."""
+
+_DRAWS: Final = (30, 300)
+"""How often noise is drawn again, at least and at most: a standard error is then off by an eighth or less."""
+
+_DRAWN: Final = 12_000
+"""How many answers are drawn in all, between these ends."""
+
+_LEAST_DRAWS: Final = 10
+"""So many draws are made although the time is up."""
+
+_MISSED: Final = 1e-3
+"""By how much facts may be missed, as a part of the noise."""
+
+
+class Problem:
+    """Noisy answers and facts as columns: those at ``noisy`` places of the workload first, then what is exact.
+
+    Contradictions have no column: their count is 0.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        raw: Floats,
+        deviation: Floats,
+        weights: Floats,
+        facts: Mapping[Query, float],
+        outside: bool,
+    ) -> None:
+        empty = workload.contradictory()
+        _check_facts(facts)
+        if ((deviation == 0) & (raw < 0)).any() or ((deviation == 0) & empty & (raw != 0)).any():
+            raise WorkloadError("an answer of scale 0 is exact, and no table has a count below 0 or of no rows above 0")
+        self.noisy = np.flatnonzero((deviation > 0) & ~empty)
+        exact = np.flatnonzero((deviation == 0) & ~empty)
+        more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
+        self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
+        counts = np.array([count for _, count in more])
+        is_fact = np.arange(len(self._columns)) >= len(self.noisy)
+        every = np.concatenate((raw[self.noisy], raw[exact], counts))
+        each = np.concatenate((weights[self.noisy], np.ones(len(every) - len(self.noisy))))
+        strayed = np.sqrt(weights[self.noisy]) * deviation[self.noisy]
+        size = float(np.sqrt(np.mean(strayed**2))) if len(self.noisy) else 0.0
+        # Floats tell answers of a size apart by so much at best.
+        least = 1e-9 * float((np.sqrt(each) * np.abs(every)).max(initial=0.0))
+        self._target = Target(every, is_fact, max(size, least, 1e-300), each)
+        self._outside = outside
+        self._source: RowSource | None = None
+        self.pool = Pool(len(every))
+
+    def project(self, deadline: float, tell: Progress) -> Projection:
+        """The nearest possible answers."""
+        if not len(self.noisy):
+            return Projection(np.zeros(0), np.zeros(0), 0.0, 0.0, 0.0, 0.0, ended=True, rounds=0)
+        tell("reducing the workload")
+        self._source = _row_source(self._columns, self._outside)
+
+        def said(rounds: int, gain: float) -> None:
+            tell(f"round {rounds}: the best row is {gain / self._target.slope:.2g} of the noise")
+
+        found = project(self._source, self._target, self.pool, deadline, said)
+        if found.missed > _MISSED * max(self._target.noise, 1.0) and time.monotonic() < deadline:
+            raise WorkloadError(
+                f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
+                "do the facts contradict each other?"
+            )
+        return found
+
+    def errors(
+        self, found: Projection, noise: JointNoise, sums: csr_array, deadline: float, seed: int, tell: Progress
+    ) -> tuple[Floats, int]:
+        """The root mean square error of sums of the estimates, by the bootstrap, and the number of draws."""
+        assert self._source is not None
+        draw = np.random.default_rng(seed)
+        total, strayed = np.zeros(sums.shape[0]), np.zeros(sums.shape[1])
+        draws, wanted = 0, min(max(_DRAWN // len(self.noisy), _DRAWS[0]), _DRAWS[1])
+        while draws < wanted and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
+            answers = self._target.answers.copy()
+            answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + noise.drawn(draw)[self.noisy]
+            again = redraw(self._source, self._target, self.pool, answers)
+            strayed[self.noisy] = (again - found.possible)[: len(self.noisy)]
+            total += (sums @ strayed) ** 2
+            draws += 1
+            tell(f"intervals: {draws} of {wanted} draws")
+        return np.sqrt(total / draws), draws
+
+
+def _row_source(columns: Workload, outside: bool) -> RowSource:
+    if compilable(columns):
+        weightless = columns.with_costs(np.ones(len(columns), np.int64), "weight")
+        return compiled_rows(compile_workload(weightless).compiled, outside)
+    if outside:
+        raise ArgumentError("values outside the domain are not provided for on a domain of this size")
+    return SparseRows(columns, np.arange(len(columns)))
+
+
+def _joined(workload: Workload, queries: Sequence[Query]) -> Workload:
+    """A workload with more queries at its end."""
+    if not queries:
+        return workload
+    return Workload(workload.domain, [*workload, *queries])
+
+
+def _check_facts(facts: Mapping[Query, float]) -> None:
+    for query, count in facts.items():
+        number = isinstance(count, (int, float, np.integer, np.floating)) and not isinstance(count, bool)
+        if not isinstance(query, Query) or not number or not 0 <= count < math.inf:
+            raise ArgumentError(f"a fact is the count of a query, at least 0, not {shown(count)} of {shown(query)}")
+        if query.is_contradiction and count:
+            raise WorkloadError("no row satisfies a contradiction, so its count cannot be a fact above 0")
