@@ -32,9 +32,9 @@ def log(monkeypatch):
 
 def test_logs_and_metrics_carry_no_counts_noise_keys_or_literals(log, tmp_path):
     with people(tmp_path / "watched") as served:
-        answer = served.ask(SECRET, "0.123", key="idem-7733").json()
+        answer = served.ask(SECRET, "0.123456789", key="idem-7733").json()
         served.ask("SELECT COUNT(*) FROM people WHERE sexx = 'Quetzal'", "0.1")
-        served.ask(EVERYONE, "0.987")
+        served.ask(EVERYONE, "0.987654321")
         served.ask("SELECT nonsense 'Quetzal'", "0.1")
         served.get("/v1/Quetzal?x=Quetzal")
         served.get("/v1/domain", "pc_Quetzal")
@@ -50,7 +50,7 @@ def test_logs_and_metrics_carry_no_counts_noise_keys_or_literals(log, tmp_path):
     assert [line["status"] for line in requests][:4] == [200, 400, 403, 400]
     assert requests[0]["name"] == "anna"
     for text in (written, metrics):
-        for secret in (*keys, "Quetzal", "idem-7733", "age = 7", "SELECT", "0.123", "0.987"):
+        for secret in (*keys, "Quetzal", "idem-7733", "age = 7", "SELECT", "0.123456", "0.987654"):
             assert secret not in text
     # Neither line nor label has a place for a number of the answer.
     for line in requests:
