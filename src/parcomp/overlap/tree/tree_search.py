@@ -47,8 +47,9 @@ _PIECE, _THREADED = 1 << 20, 1 << 20
 class Worker(ABC):
     """A stack of problems, and how far its search is: ``state`` has the entries of :mod:`.layout`."""
 
-    def __init__(self, shift: int) -> None:
-        self.state: npt.NDArray[np.int64] = np.zeros(layout.STATE, np.int64)
+    def __init__(self, shift: int, entries: int = layout.STATE) -> None:
+        """With a state of so many entries, those of :mod:`.layout` first."""
+        self.state: npt.NDArray[np.int64] = np.zeros(entries, np.int64)
         self.state[layout.SHIFT] = shift
 
     @property
