@@ -21,6 +21,8 @@ word operation, and the course of the search depends on nothing but its input.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,7 +44,7 @@ __all__ = ["ValueSearch", "make_task"]
 _HOT, _COLD = 0.05, 0.02
 
 # There are as many workers as these bytes have room for, each taken to need so many times what the workload takes.
-_MOST_WORKERS, _MOST_BYTES, _STACK = 8, 1 << 30, 3
+_MOST_WORKERS, _MOST_BYTES, _STACK = 8, 1 << 31, 3
 
 
 def make_task(
@@ -54,12 +56,20 @@ def make_task(
 
 
 class _ValueWorker(Worker):
-    """A stack of levels with its scratch; ``root`` holds the whole workload."""
+    """A stack of levels with its scratch, made when there is something to do; ``root`` holds the whole workload."""
 
-    def __init__(self, root: layout.Levels, scratch: layout.Scratch, task: layout.Task, shift: int) -> None:
+    def __init__(self, root: layout.Levels, task: layout.Task, shift: int) -> None:
         super().__init__(shift, layout.STATE)
-        self.levels = make_stack(root, Room(0, 0, 0, 0))
-        self._root, self._scratch, self._task = root, scratch, task
+        self._root, self._task = root, task
+
+    @cached_property
+    def levels(self) -> layout.Levels:
+        """The stack."""
+        return make_stack(self._root, Room(0, 0, 0, 0))
+
+    @cached_property
+    def _scratch(self) -> layout.Scratch:
+        return make_scratch(self._root)
 
     @property
     def best_row(self) -> Row:
@@ -131,7 +141,6 @@ class ValueSearch(TreeSearch):
         slack = root.scaled + ((constant - self.lower - 1) << shift)
         for begin, end in root.batches() if slack >= 0 else ():
             yield int(shrink_root(levels, scratch, slack, begin, end))
-        most = _MOST_BYTES // (_STACK * bytes_of(levels) + bytes_of(scratch))
-        scratches = [scratch, *(make_scratch(levels) for _ in range(min(most, _MOST_WORKERS) - 1))]
+        count = max(1, min(_MOST_WORKERS, _MOST_BYTES // (_STACK * bytes_of(levels) + bytes_of(scratch))))
         no_log = np.zeros(0, np.int64)
-        self._workers = [_ValueWorker(levels, one, make_task(compiled, unit, no_log), shift) for one in scratches]
+        self._workers = [_ValueWorker(levels, make_task(compiled, unit, no_log), shift) for _ in range(count)]
