@@ -10,9 +10,7 @@ see them (:mod:`parcomp.overlap.value._dominance_kernels`), and leaves out for a
 (:mod:`parcomp.overlap.value._aside_kernels`).
 
 Upper bounds are found destructively: suppose that γ > U, search for a row heavier than U, and if there is none, γ ≤ U
-is proven.  U falls in steps from the bound at the root to the heaviest row found; the last step makes the result
-exact.  A search for U = 70 costs a small part of one for U = 65, so repeating it costs little, and every step leaves
-a bound to stop at.
+is proven.  :mod:`parcomp.overlap.targets` says in which steps U falls.
 
 Workers share the tree (:mod:`parcomp.overlap.tree`): one with nothing left takes over what another has still to branch
 on at its first such level (:mod:`parcomp.overlap.value._sharing_kernels`).  The work is counted, about one unit for a
