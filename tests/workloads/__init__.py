@@ -3,6 +3,7 @@
 from tests.workloads.cells import cell_matrix
 from tests.workloads.compiled import (
     compile_values,
+    deep_workload,
     full_census,
     marginals,
     random_compiled,
@@ -25,6 +26,7 @@ __all__ = [
     "cell_matrix",
     "check_invariants",
     "compile_values",
+    "deep_workload",
     "full_census",
     "heaviest_row",
     "marginals",

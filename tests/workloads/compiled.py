@@ -17,6 +17,7 @@ from parcomp.model.compiled import CompiledWorkload
 
 __all__ = [
     "compile_values",
+    "deep_workload",
     "full_census",
     "marginals",
     "random_compiled",
@@ -114,6 +115,18 @@ def random_subsets(seed: int, *, attributes: int = 3, values: int = 5, queries: 
                 query[attribute] = accepted
         drawn.append(query)
     return compile_values(sizes, drawn, draw.integers(1, 10 ** draw.integers(1, 7), queries))
+
+
+def deep_workload(draw: np.random.Generator, queries: int = 80) -> CompiledWorkload:
+    """A workload on which branching runs deep; weights are 1, small, or as large as they may be."""
+    attributes, values = [(8, 2), (5, 4), (4, 6)][draw.integers(3)]
+    drawn = [
+        {int(a): np.flatnonzero(draw.random(values) < 0.5) for a in draw.choice(attributes, 3, replace=False)}
+        for _ in range(queries)
+    ]
+    drawn = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in drawn]
+    heaviest = [1, 10, (2**62 - 1) // queries][draw.integers(3)]
+    return compile_values([values] * attributes, drawn, draw.integers(1, heaviest + 1, queries))
 
 
 def random_sets(

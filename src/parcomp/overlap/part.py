@@ -126,7 +126,11 @@ class PartSearch(Search):
                     if lags and isinstance(search, LeanSearch) and in_vain[search] <= _LEAN_PATIENCE:
                         lags = yield from self._helly()
                     amounts[search] = work >> _LAGGING if lags else work
-                    in_vain[search] = in_vain.get(search, 0) + amounts[search]
+            for search, amount in amounts.items():
+                if isinstance(search, ValueSearch) and sum(amounts.values()) - amount >= work:
+                    # It runs on all processors, and one of them belongs to the other search.
+                    amounts[search] = amount >> 1
+                in_vain[search] = in_vain.get(search, 0) + amounts[search]
             due_to_rows = min(work, min(spent // _ROW_SHARE, _ROW_WORK) - spent_on_rows)
             if rows is not None and due_to_rows > 0:
                 amounts[rows] = due_to_rows

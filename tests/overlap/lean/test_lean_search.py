@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.lean import LeanSearch, lean_search, suits
 from parcomp.overlap.tree import tree_search
-from tests.workloads import SHAPES, Wide, compile_values, heaviest_row, random_compiled, random_wide, row_weight
+from tests.workloads import (
+    SHAPES,
+    Wide,
+    compile_values,
+    deep_workload,
+    heaviest_row,
+    random_compiled,
+    random_wide,
+    row_weight,
+)
 
 
 def check_solve(search: LeanSearch, truth: int, draw: np.random.Generator, most: int) -> None:
@@ -40,18 +48,6 @@ def test_small_workloads_are_solved_exactly(block: int) -> None:
         check_solve(LeanSearch(compiled), heaviest_row(compiled)[0], draw, 3_000)
 
 
-def deep(draw: np.random.Generator, queries: int = 80) -> CompiledWorkload:
-    """A workload on which branching runs deep; weights are 1, small, or as large as they may be."""
-    attributes, values = [(8, 2), (5, 4), (4, 6)][draw.integers(3)]
-    drawn = [
-        {int(a): np.flatnonzero(draw.random(values) < 0.5) for a in draw.choice(attributes, 3, replace=False)}
-        for _ in range(queries)
-    ]
-    drawn = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in drawn]
-    heaviest = [1, 10, (2**62 - 1) // queries][draw.integers(3)]
-    return compile_values([values] * attributes, drawn, draw.integers(1, heaviest + 1, queries))
-
-
 @pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize("block", range(3))
 def test_workers_hand_over_and_lose_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +63,7 @@ def test_workers_hand_over_and_lose_nothing(block: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(lean_search, "hand_over", count)
     draw = np.random.default_rng(100 + block)
     for _ in range(60):
-        compiled = deep(draw)
+        compiled = deep_workload(draw)
         check_solve(LeanSearch(compiled), heaviest_row(compiled)[0], draw, 5_000)
     assert handed > 1_000
 
@@ -86,7 +82,7 @@ def test_what_is_learned_at_any_time_leaves_the_bracket_sound() -> None:
     """A search that is ended since another has proven as much proves nothing of its own."""
     draw = np.random.default_rng(7)
     for _ in range(120):
-        compiled = deep(draw, 50)
+        compiled = deep_workload(draw, 50)
         truth, row = heaviest_row(compiled)
         search = LeanSearch(compiled)
         for _ in range(2_000):
@@ -128,7 +124,7 @@ def test_the_course_does_not_depend_on_the_slices() -> None:
     """However the work is cut, and on however many threads, the same problems are bounded by the same workers."""
     draw = np.random.default_rng(5)
     for _ in range(10):
-        compiled = deep(draw, 120)
+        compiled = deep_workload(draw, 120)
         courses = set()
         for work, processors in ((100, 1), (3_000, 2), (10**9, 1), (10**9, 2), (10**9, 5)):
             search = LeanSearch(compiled, processors=processors)

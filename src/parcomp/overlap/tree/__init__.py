@@ -1,5 +1,5 @@
 """What searches by a tree of problems share: workers that divide it among them, and the state of each."""
 
-from parcomp.overlap.tree.tree_search import TreeSearch, Worker
+from parcomp.overlap.tree.tree_search import PROCESSORS, TreeSearch, Worker
 
-__all__ = ["TreeSearch", "Worker"]
+__all__ = ["PROCESSORS", "TreeSearch", "Worker"]

@@ -47,8 +47,9 @@ _PIECE, _THREADED = 1 << 20, 1 << 20
 class Worker(ABC):
     """A stack of problems, and how far its search is: ``state`` has the entries of :mod:`.layout`."""
 
-    def __init__(self, shift: int) -> None:
-        self.state: npt.NDArray[np.int64] = np.zeros(layout.STATE, np.int64)
+    def __init__(self, shift: int, entries: int = layout.STATE) -> None:
+        """With a state of so many entries, those of :mod:`.layout` first."""
+        self.state: npt.NDArray[np.int64] = np.zeros(entries, np.int64)
         self.state[layout.SHIFT] = shift
 
     @property
@@ -96,7 +97,7 @@ class TreeSearch(Search):
         super().__init__(compiled, lower, row)
         self._processors = processors
         self._targets = Targets(self.first_budget)
-        self._target = self._began = self._turn_work = 0
+        self._target = self._began = self._turn_work = self._step = 0
         self._workers: Sequence[Worker] = ()
 
     @abstractmethod
@@ -123,6 +124,9 @@ class TreeSearch(Search):
         What was left out so far cannot beat the old target, hence not a larger one either, so a search under way goes
         on with its target raised.  One whose target the upper bound has passed is not worth finishing.
         """
+        if lower > self.lower:
+            # Whoever has found a row in the turn under way has gone on with its weight as target.
+            self._collect_rows()
         heavier = lower > self.lower
         super().learn(lower, row, upper)
         if heavier:
@@ -149,15 +153,16 @@ class TreeSearch(Search):
         ends = {worker: worker.done + self._turn_work for worker in self._workers}
         self._turn_work = min(2 * self._turn_work, _TURN)
         while busy := [one for one, end in ends.items() if not one.idle and one.done < end]:
-            each = -(-_COUNTED_PROCESSORS * self.left // len(busy))
-            before = self.work
-            self._run({worker: min(ends[worker], worker.done + each) for worker in busy})
-            for worker in busy:
-                if worker.state[layout.BEST] > self.lower:
-                    # Queries that the search stopped counting may be satisfied too, so the row may weigh more.
-                    self.row = worker.best_row.copy()
-                    self.lower = self.compiled.weigh(self.row)
+            # Each worker ends its part of a slice with a whole step, so few of them go on where steps are long.
+            busy.sort(key=lambda worker: worker.done - ends[worker])
+            work = _COUNTED_PROCESSORS * self.left
+            del busy[max(_COUNTED_PROCESSORS, work // max(1, self._step)) :]
+            each, before = -(-work // len(busy)), self.work
+            parts = {worker: min(ends[worker], worker.done + each) for worker in busy}
+            self._run(parts)
+            self._step = max(self._step - (self._step >> 3), *(worker.done - end for worker, end in parts.items()))
             yield max(1, (self.work - before) // min(_COUNTED_PROCESSORS, len(busy)))
+        self._collect_rows()
         self._tell_workers()
         if self._over:
             # Unless it was ended since another search has proven as much.
@@ -198,6 +203,13 @@ class TreeSearch(Search):
             work()
         for one in running:
             one.result()
+
+    def _collect_rows(self) -> None:
+        for worker in self._workers:
+            if worker.state[layout.BEST] > self.lower:
+                # Queries that the search stopped counting may be satisfied too, so the row may weigh more.
+                self.row = worker.best_row.copy()
+                self.lower = self.compiled.weigh(self.row)
 
     def _tell_workers(self) -> None:
         self._target = max(self._target, self.lower)

@@ -11,6 +11,7 @@ from parcomp.overlap.value import layout
 
 __all__ = [
     "accepts",
+    "copy_across",
     "copy_level",
     "drop_slots",
     "fill_attribute",
@@ -66,8 +67,11 @@ def index_slots(levels, level):
 
 
 @kernel
-def copy_level(levels, source, target, scratch, extent):
-    """Copy a level, or only its pooled values, right behind the region of level ``target - 1``, without gaps."""
+def copy_across(stack, source, levels, target, scratch, extent):
+    """Copy a level of ``stack``, or only its pooled values, behind the region of level ``target - 1``, without gaps.
+
+    ``levels`` may be the same stack or another one.  What the level leaves out is not copied.
+    """
     pooled_only = extent == layout.POOLED
     bits_end = levels.head[target - 1, layout.BITS_END]
     value_end = levels.head[target - 1, layout.VALUE_END]
@@ -75,59 +79,65 @@ def copy_level(levels, source, target, scratch, extent):
     query_end = levels.head[target - 1, layout.QUERY_END]
     slot_base = slot_end
     for a in range(levels.live.shape[1]):
-        n = levels.live[source, a]
+        n = stack.live[source, a]
         if pooled_only and n:
             n = scratch.pooled[a]
-        slots = levels.slots[source, a]
-        levels.row[target, a] = levels.row[source, a]
+        slots = stack.slots[source, a]
+        levels.row[target, a] = stack.row[source, a]
         levels.live[target, a] = n
         levels.slots[target, a] = slots
         levels.stride[target, a] = n
         levels.bits_at[target, a] = bits_end
         levels.value_at[target, a] = value_end
         levels.slot_at[target, a] = slot_end
-        at = levels.value_at[source, a]
+        at = stack.value_at[source, a]
         if pooled_only:
             for j in range(n):
-                levels.value[value_end + j] = levels.value[at + scratch.pool[a, j]]
-                levels.score[value_end + j] = levels.score[at + scratch.pool[a, j]]
+                levels.value[value_end + j] = stack.value[at + scratch.pool[a, j]]
+                levels.score[value_end + j] = stack.score[at + scratch.pool[a, j]]
         else:
-            levels.value[value_end : value_end + n] = levels.value[at : at + n]
-            levels.score[value_end : value_end + n] = levels.score[at : at + n]
+            levels.value[value_end : value_end + n] = stack.value[at : at + n]
+            levels.score[value_end : value_end + n] = stack.score[at : at + n]
         for g in range((slots + 7) >> 3):
-            at = levels.bits_at[source, a] + g * levels.stride[source, a]
+            at = stack.bits_at[source, a] + g * stack.stride[source, a]
             if pooled_only:
                 for j in range(n):
-                    levels.bits[bits_end + j] = levels.bits[at + scratch.pool[a, j]]
+                    levels.bits[bits_end + j] = stack.bits[at + scratch.pool[a, j]]
             else:
-                levels.bits[bits_end : bits_end + n] = levels.bits[at : at + n]
+                levels.bits[bits_end : bits_end + n] = stack.bits[at : at + n]
             bits_end += n
-        at = levels.slot_at[source, a]
-        levels.slot_query[slot_end : slot_end + slots] = levels.slot_query[at : at + slots]
-        levels.slot_term[slot_end : slot_end + slots] = levels.slot_term[at : at + slots]
-        levels.multiplier[slot_end : slot_end + slots] = levels.multiplier[at : at + slots]
+        at = stack.slot_at[source, a]
+        levels.slot_query[slot_end : slot_end + slots] = stack.slot_query[at : at + slots]
+        levels.slot_term[slot_end : slot_end + slots] = stack.slot_term[at : at + slots]
+        levels.multiplier[slot_end : slot_end + slots] = stack.multiplier[at : at + slots]
         value_end += n
         slot_end += slots
-    queries = levels.head[source, layout.QUERIES]
-    at = levels.head[source, layout.QUERY_AT]
-    levels.query[query_end : query_end + queries] = levels.query[at : at + queries]
-    levels.weight[query_end : query_end + queries] = levels.weight[at : at + queries]
+    queries = stack.head[source, layout.QUERIES]
+    at = stack.head[source, layout.QUERY_AT]
+    levels.query[query_end : query_end + queries] = stack.query[at : at + queries]
+    levels.weight[query_end : query_end + queries] = stack.weight[at : at + queries]
     head = levels.head[target]
-    head[layout.COMMITTED] = levels.head[source, layout.COMMITTED]
+    head[layout.COMMITTED] = stack.head[source, layout.COMMITTED]
     head[layout.QUERIES], head[layout.QUERY_AT], head[layout.SLOT_BASE] = queries, query_end, slot_base
     head[layout.BITS_END], head[layout.VALUE_END], head[layout.SLOT_END] = bits_end, value_end, slot_end
     head[layout.QUERY_END] = query_end + queries + 1
     head[layout.BRANCH], head[layout.RESTS], head[layout.COMPLETE] = -1, 0, 0
     head[layout.VECTOR] = layout.INHERITED
-    levels.sifted[target] = levels.sifted[source]
-    levels.counted[target] = levels.counted[source]
+    levels.sifted[target] = stack.sifted[source]
+    levels.counted[target] = stack.counted[source]
     for a in range(levels.live.shape[1]):
-        if levels.aside[source, a, layout.OUT]:
-            levels.aside[target, a] = levels.aside[source, a]
+        if stack.aside[source, a, layout.OUT]:
+            levels.aside[target, a] = stack.aside[source, a]
         else:
             levels.aside[target, a] = 0
         levels.aside[target, a, layout.OWN_BITS] = -1
     index_slots(levels, target)
+
+
+@kernel
+def copy_level(levels, source, target, scratch, extent):
+    """Copy a level, or only its pooled values, right behind the region of level ``target - 1``, without gaps."""
+    copy_across(levels, source, levels, target, scratch, extent)
 
 
 @inner_kernel

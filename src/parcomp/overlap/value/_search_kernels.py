@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from parcomp.jit import inlined, inner_kernel, kernel
+from parcomp.overlap.tree import layout as tree
 from parcomp.overlap.value import layout
 from parcomp.overlap.value._aside_kernels import any_aside, bring_back, due_back, set_some_aside, work_of_return
 from parcomp.overlap.value._branching_kernels import choose_branch, enforce, work_of_trying
@@ -203,12 +204,12 @@ def _open_level(levels, level, scratch, state, task, need):
     anew only if the branch took longer than that, or if what remains decides queries.
     """
     head = levels.head[level]
-    state[layout.NODES] += 1
-    state[layout.WORK] += 1
+    state[tree.NODES] += 1
+    state[tree.WORK] += 1
     for a in range(levels.live.shape[1]):
         if levels.slots[level, a] and levels.live[level, a] == 0:
             return write_leaf(state, task.log, -1)
-    if state[layout.WORK] < head[layout.RESTS] and not _decides(levels, level, head[layout.BRANCH]):
+    if state[tree.WORK] < head[layout.RESTS] and not _decides(levels, level, head[layout.BRANCH]):
         if head[layout.BOUND] < need:
             return write_leaf(state, task.log, vector_of(levels, level, state, task))
         state[layout.STAGE] = layout.BOUNDED
@@ -216,11 +217,11 @@ def _open_level(levels, level, scratch, state, task, need):
     if len(task.log):
         # A list of multipliers that is written already makes for a shorter proof than one that bounds better.
         total, spent = _bound_as_it_is(levels, level, scratch)
-        state[layout.WORK] += spent
-        if total + (head[layout.COMMITTED] << state[layout.SHIFT]) < need:
+        state[tree.WORK] += spent
+        if total + (head[layout.COMMITTED] << state[tree.SHIFT]) < need:
             return write_leaf(state, task.log, vector_of(levels, level, state, task))
-    head[layout.RESTS] = state[layout.WORK]
-    state[layout.WORK] += simplify(levels, level, scratch)
+    head[layout.RESTS] = state[tree.WORK]
+    state[tree.WORK] += simplify(levels, level, scratch)
     head[layout.VECTOR] = layout.UNWRITTEN
     state[layout.STAGE] = layout.SIMPLE
     return False
@@ -229,8 +230,8 @@ def _open_level(levels, level, scratch, state, task, need):
 @inlined
 def _keep_row(levels, level, scratch, state, task, weight):
     """Keep the row of best-scored values, of this weight, as the heaviest."""
-    state[layout.BEST] = weight
-    state[layout.TARGET] = max(state[layout.TARGET], weight)
+    state[tree.BEST] = weight
+    state[tree.TARGET] = max(state[tree.TARGET], weight)
     for a in range(levels.live.shape[1]):
         task.best_row[a] = levels.row[level, a]
         if levels.live[level, a]:
@@ -259,14 +260,14 @@ def _thin_out(levels, level, scratch, state, task):
     """Drop dominated values."""
     before = levels.live[level].copy()
     dominated, spent = drop_dominated(levels, level, scratch)
-    state[layout.WORK] += spent
+    state[tree.WORK] += spent
     if dominated:
         if len(task.log):
             for a in range(levels.live.shape[1]):
                 if before[a] - levels.live[level, a] >= _WORTH_THINNING:
                     write(task.log, state, THIN)
                     write(task.log, state, a)
-        state[layout.WORK] += simplify(levels, level, scratch)
+        state[tree.WORK] += simplify(levels, level, scratch)
 
 
 @inlined
@@ -276,33 +277,33 @@ def _finish_bounding(levels, level, scratch, state, task, bound, slots):
     It is so if it has lost none of its ``slots`` since it was bounded, and nothing is to be set aside: then the
     multipliers are those of the bound, and the next look at the level may rely on it for as long again.
     """
-    head, shift = levels.head[level], state[layout.SHIFT]
+    head, shift = levels.head[level], state[tree.SHIFT]
     _thin_out(levels, level, scratch, state, task)
     if levels.slots[level].sum() < slots:
         head[layout.VECTOR] = layout.UNWRITTEN
         return
     if not head[layout.COMPLETE]:
-        spent = set_some_aside(levels, level, scratch, shift, task.unit, state[layout.WORK])
-        state[layout.WORK] += spent
+        spent = set_some_aside(levels, level, scratch, shift, task.unit, state[tree.WORK])
+        state[tree.WORK] += spent
         if spent:
             head[layout.VECTOR] = layout.UNWRITTEN
             state[layout.STAGE] = layout.SIMPLE
             return
-    state[layout.SLACK] = bound - ((state[layout.TARGET] + 1) << shift)
+    state[layout.SLACK] = bound - ((state[tree.TARGET] + 1) << shift)
     head[layout.BOUND] = bound
-    head[layout.RESTS] = 2 * state[layout.WORK] - head[layout.RESTS]
+    head[layout.RESTS] = 2 * state[tree.WORK] - head[layout.RESTS]
     state[layout.STAGE] = layout.BOUNDED
 
 
 @inlined
 def _improve(levels, level, scratch, state, task, need):
     """Improve the multipliers by a few float rounds on the pool, and round them."""
-    shift = state[layout.SHIFT]
+    shift = state[tree.SHIFT]
     state[layout.STAGE] = layout.IMPROVED
     load_point(levels, level, scratch, shift)
     goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, layout.COMMITTED])
     _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, task.hot, task.cold, 1.0, goal)
-    state[layout.WORK] += spent
+    state[tree.WORK] += spent
     round_multipliers(levels, level, scratch, shift)
     levels.head[level, layout.VECTOR] = layout.UNWRITTEN
 
@@ -314,11 +315,11 @@ def _close_or_shrink(levels, level, scratch, state, task):
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
     the multipliers are improved.  Called for a level that is bounded, it first brings back what was set aside.
     """
-    shift = state[layout.SHIFT]
-    need = (state[layout.TARGET] + 1) << shift
+    shift = state[tree.SHIFT]
+    need = (state[tree.TARGET] + 1) << shift
     if state[layout.STAGE] == layout.BOUNDED:
         fits, spent = bring_back(levels, level, scratch, shift, task.weights)
-        state[layout.WORK] += spent
+        state[tree.WORK] += spent
         levels.head[level, layout.VECTOR] = layout.UNWRITTEN
         if not fits:
             return write_leaf(state, task.log, -1)
@@ -329,14 +330,14 @@ def _close_or_shrink(levels, level, scratch, state, task):
         if state[layout.STAGE] == layout.BOUNDED:
             return False
     total, spent = score_values(levels, level, scratch, 0, levels.live.shape[1])
-    state[layout.WORK] += spent
+    state[tree.WORK] += spent
     bound = total + (levels.head[level, layout.COMMITTED] << shift)
     if bound < need:
         return write_leaf(state, task.log, vector_of(levels, level, state, task))
     # A row that lacks an attribute is no row.
     complete = not any_aside(levels, level)
     weight = _weigh_best(levels, level, scratch) if complete else np.int64(-1)
-    if weight > state[layout.BEST]:
+    if weight > state[tree.BEST]:
         _keep_row(levels, level, scratch, state, task, weight)
         return False
     # Settling takes a list of multipliers in a proof, so it waits for good ones.
@@ -345,12 +346,12 @@ def _close_or_shrink(levels, level, scratch, state, task):
     if len(task.log) and (stage < layout.IMPROVED or (stage > layout.IMPROVED and not task.thorough)):
         slack = _NEVER
     dropped, settled, fits = _settle(levels, level, scratch, state, task, slack)
-    state[layout.WORK] += spent  # picking and settling take about as long as scoring
+    state[tree.WORK] += spent  # picking and settling take about as long as scoring
     if not fits:
         return write_leaf(state, task.log, -1)
     slots = levels.slots[level].sum()
     if settled or dropped:
-        state[layout.WORK] += simplify(levels, level, scratch)
+        state[tree.WORK] += simplify(levels, level, scratch)
         if levels.slots[level].sum() < slots:
             levels.head[level, layout.VECTOR] = layout.UNWRITTEN
     if levels.head[level, layout.QUERIES] == 0:
@@ -400,14 +401,14 @@ def _branch(levels, level, scratch, state, task):
     a = levels.head[level, layout.BRANCH]
     q = -1
     if a < 0 or levels.live[level, a] == 0:
-        gap = state[layout.SLACK] / (np.int64(1) << state[layout.SHIFT]) / task.unit
+        gap = state[layout.SLACK] / (np.int64(1) << state[tree.SHIFT]) / task.unit
         tries = min(_MOST_TRIES, np.int64(gap), _TRYING // work_of_trying(levels, level))
-        a, q, spent = choose_branch(levels, level, scratch, state[layout.SHIFT], task, tries)
-        state[layout.WORK] += spent
+        a, q, spent = choose_branch(levels, level, scratch, state[tree.SHIFT], task, tries)
+        state[tree.WORK] += spent
     copy_level(levels, level, level + 1, scratch, layout.WHOLE)
-    state[layout.WORK] += (levels.head[level + 1, layout.BITS_END] - levels.head[level, layout.BITS_END]) >> 2
-    levels.head[level + 1, layout.BORN] = state[layout.WORK]
-    levels.head[level + 1, layout.DUE] = state[layout.WORK] + work_of_return(levels, level + 1)
+    state[tree.WORK] += (levels.head[level + 1, layout.BITS_END] - levels.head[level, layout.BITS_END]) >> 2
+    levels.head[level + 1, layout.BORN] = state[tree.WORK]
+    levels.head[level + 1, layout.DUE] = state[tree.WORK] + work_of_return(levels, level + 1)
     levels.head[level, layout.BRANCH] = a
     if q >= 0:
         levels.head[level, layout.RESTS] = 0
@@ -417,7 +418,7 @@ def _branch(levels, level, scratch, state, task):
         scratch.query_flag[q] = layout.FORCED
         fits = enforce(levels, level + 1, scratch)
         scratch.query_flag[q] = layout.DEAD
-        state[layout.WORK] += simplify(levels, level, scratch)
+        state[tree.WORK] += simplify(levels, level, scratch)
         if not fits:
             write_leaf(state, task.log, -1)
         return fits
@@ -432,15 +433,15 @@ def search_slice(levels, scratch, state, task, limit):
     It may pause in the midst of a large level: what its next stage needs to know is in ``scratch``.  Stops early where
     the log is full.
     """
-    while state[layout.DEPTH] > 0 and state[layout.WORK] < limit and state[layout.LOGGED] <= len(task.log):
-        level = state[layout.DEPTH]
+    while state[tree.DEPTH] > 0 and state[tree.WORK] < limit and state[layout.LOGGED] <= len(task.log):
+        level = state[tree.DEPTH]
         if not has_room(levels, level):
             return False
-        if state[layout.STAGE] == layout.BOUNDED and not due_back(levels, level, state[layout.WORK]):
+        if state[layout.STAGE] == layout.BOUNDED and not due_back(levels, level, state[tree.WORK]):
             state[layout.STAGE] = layout.FRESH
             if _branch(levels, level, scratch, state, task):
-                state[layout.DEPTH] = level + 1
+                state[tree.DEPTH] = level + 1
         elif _close_or_shrink(levels, level, scratch, state, task):
             state[layout.STAGE] = layout.FRESH
-            state[layout.DEPTH] = level - 1
+            state[tree.DEPTH] = level - 1
     return True

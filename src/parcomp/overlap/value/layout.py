@@ -24,6 +24,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parcomp.overlap.tree import layout as tree
+
 # Columns of ``Levels.head``: weight of the queries that every row of the level satisfies, number of queries, where
 # the level's region starts in the query and slot arrays, where it ends in each array, the attribute being branched on
 # (or -1), the scaled bound of a level that is branched on, and the work counter up to which that bound will do; for
@@ -42,12 +44,11 @@ OUT, KEPT_COUNT, KEPT_STRIDE, KEPT_BITS, KEPT_VALUES, KEPT_SLOTS, KEPT_SLOT_AT =
 OWN_BITS, OWN_VALUES, OWN_SLOTS = range(7, 10)
 ASIDE = 10
 
-# Entries of the search's state: the level in work (0: the search has ended), the weight to beat, the heaviest row
-# found, the scale of multipliers, counters of levels bounded and of work done, the last level's bound less ``need``,
-# how much of the log is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the
-# stage that the level in work has reached.
-DEPTH, TARGET, BEST, SHIFT, NODES, WORK, SLACK, LOGGED, VECTORS, STAGE = range(10)
-STATE = 10
+# Entries of a worker's state behind those that all trees have: the last bound less ``need``, how much of the log
+# is in use (beyond its length: it was too short), how many multiplier vectors it holds, and the stage that the level in
+# work has reached.
+SLACK, LOGGED, VECTORS, STAGE = range(tree.STATE, tree.STATE + 4)
+STATE = tree.STATE + 4
 
 # Stages of a level: just opened, in normal form, with multipliers improved, settled by these where a proof is recorded,
 # and ready to be branched on.

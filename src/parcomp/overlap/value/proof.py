@@ -44,12 +44,14 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
+from parcomp.overlap.tree import layout as tree
 from parcomp.overlap.value import layout
 from parcomp.overlap.value._level_kernels import copy_level
 from parcomp.overlap.value._proof_log_kernels import FIX, LEAF, SHARES, THIN, VALUE
 from parcomp.overlap.value._search_kernels import search_slice
 from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
-from parcomp.overlap.value.value_search import grow_levels, make_task
+from parcomp.overlap.value.stack import grow_levels
+from parcomp.overlap.value.value_search import make_task
 
 __all__ = ["prove_upper"]
 
@@ -75,14 +77,14 @@ def prove_upper(
     for thorough in (False, True) if compiled.sizes.max(initial=0) > _FEW else (True, False):
         levels, scratch = grow_levels(root), make_scratch(root)
         state = np.zeros(layout.STATE, np.int64)
-        state[layout.SHIFT], state[layout.TARGET], state[layout.BEST], state[layout.DEPTH] = shift, upper, 0, 1
+        state[tree.SHIFT], state[tree.TARGET], state[tree.BEST], state[tree.DEPTH] = shift, upper, 0, 1
         copy_level(levels, 0, 1, scratch, layout.WHOLE)
         log = np.zeros(size_limit, np.int64)
         task = make_task(compiled, unit, log, thorough=thorough)
-        while state[layout.DEPTH] > 0 and state[layout.LOGGED] <= size_limit:
-            end = int(state[layout.WORK]) + _SLICE
+        while state[tree.DEPTH] > 0 and state[layout.LOGGED] <= size_limit:
+            end = int(state[tree.WORK]) + _SLICE
             roomy = search_slice(levels, scratch, state, task, end)
-            if state[layout.TARGET] > upper or state[layout.WORK] > work_limit:
+            if state[tree.TARGET] > upper or state[tree.WORK] > work_limit:
                 return None
             if not roomy:
                 levels = grow_levels(levels)

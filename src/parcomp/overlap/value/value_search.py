@@ -10,48 +10,39 @@ see them (:mod:`parcomp.overlap.value._dominance_kernels`), and leaves out for a
 (:mod:`parcomp.overlap.value._aside_kernels`).
 
 Upper bounds are found destructively: suppose that γ > U, search for a row heavier than U, and if there is none, γ ≤ U
-is proven.  U falls in steps from the bound at the root to the heaviest row found; the last step makes the result
-exact.  A search for U = 70 costs a small part of one for U = 65, so repeating it costs little, and every step leaves
-a bound to stop at.
+is proven.  :mod:`parcomp.overlap.targets` says in which steps U falls.
 
-The search has no clock: :meth:`ValueSearch.advance` does a given amount of work, about one unit for a word operation,
-and its course depends on nothing but its input.
+Workers share the tree (:mod:`parcomp.overlap.tree`): one with nothing left takes over what another has still to branch
+on at its first such level (:mod:`parcomp.overlap.value._sharing_kernels`).  The work is counted, about one unit for a
+word operation, and the course of the search depends on nothing but its input.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.search import Row, Search, Strategy
+from parcomp.overlap.search import Row, Strategy
+from parcomp.overlap.tree import PROCESSORS, TreeSearch, Worker
+from parcomp.overlap.tree import layout as tree
 from parcomp.overlap.value import layout
-from parcomp.overlap.value._level_kernels import copy_level
+from parcomp.overlap.value._level_kernels import copy_across
 from parcomp.overlap.value._search_kernels import search_slice, shrink_root
+from parcomp.overlap.value._sharing_kernels import hand_over, level_to_share, room_of
 from parcomp.overlap.value.splitting import Splitter, choose_shift, load_levels, make_scratch, typical_weight
+from parcomp.overlap.value.stack import Room, bytes_of, fits, grow_levels, make_stack
 from parcomp.slices import Slices
 
-__all__ = ["ValueSearch", "grow_levels", "make_task"]
+__all__ = ["ValueSearch", "make_task"]
 
 # Temperatures at which a problem's multipliers are improved, in units of the typical weight.
 _HOT, _COLD = 0.05, 0.02
 
-
-# Stacks grow this many times at once up to this many bytes an array, and twofold beyond: memory that is not written to
-# costs nothing, while copying what is there takes time.
-_GROWTH, _ROOMY = 16, 1 << 28
-
-
-def grow_levels(levels: layout.Levels) -> layout.Levels:
-    """The same stack with at least twice the room."""
-
-    def grow(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        factor = max(2, min(_GROWTH, _ROOMY // max(1, array.nbytes)))
-        longer = np.zeros((factor * len(array) + 64, *array.shape[1:]), array.dtype)
-        longer[: len(array)] = array
-        return longer
-
-    return layout.Levels._make(grow(array) for array in levels)
+# There are as many workers as these bytes have room for, each taken to need so many times what the workload takes.
+_MOST_WORKERS, _MOST_BYTES, _STACK = 8, 1 << 31, 3
 
 
 def make_task(
@@ -62,10 +53,61 @@ def make_task(
     return layout.Task(row, log, compiled.weights, _HOT * unit, _COLD * unit, unit, thorough)
 
 
-class ValueSearch(Search):
+class _ValueWorker(Worker):
+    """A stack of levels with its scratch, made when there is something to do; ``root`` holds the whole workload."""
+
+    def __init__(self, root: layout.Levels, task: layout.Task, shift: int) -> None:
+        super().__init__(shift, layout.STATE)
+        self._root, self._task = root, task
+
+    @cached_property
+    def levels(self) -> layout.Levels:
+        """The stack."""
+        return make_stack(self._root, Room(0, 0, 0, 0))
+
+    @cached_property
+    def _scratch(self) -> layout.Scratch:
+        return make_scratch(self._root)
+
+    @property
+    def best_row(self) -> Row:
+        return self._task.best_row
+
+    def begin(self) -> None:
+        self._make_room(self._root, 0)
+        copy_across(self._root, 0, self.levels, 1, self._scratch, layout.WHOLE)
+        self.levels.head[1, layout.BORN] = self.state[tree.WORK]
+        self.state[layout.STAGE] = layout.FRESH
+        self.state[tree.DEPTH] = 1
+
+    def run(self, end: int) -> None:
+        while not search_slice(self.levels, self._scratch, self.state, self._task, end):
+            self.levels = grow_levels(self.levels)
+
+    def to_share(self) -> int:
+        # The number of problems grows exponentially with the gap.
+        level = level_to_share(self.levels, self.state)
+        target = int(self.state[tree.TARGET]) << int(self.state[tree.SHIFT])
+        return int(self.levels.head[level, layout.BOUND]) - target if level else 0
+
+    def hand_over(self, other: Worker) -> None:
+        assert isinstance(other, _ValueWorker)
+        level = level_to_share(self.levels, self.state)
+        other._make_room(self.levels, level)
+        hand_over(self.levels, level, self.state, other.levels, other.state, other._scratch)
+
+    def _make_room(self, levels: layout.Levels, level: int) -> None:
+        """See that a level fits; what the stack has held is of no more use."""
+        room = Room(*map(int, room_of(levels, level)))
+        if not fits(self.levels, room):
+            self.levels = make_stack(self._root, room)
+
+
+class ValueSearch(TreeSearch):
     """Value search by slices; its first steps load the workload."""
 
     strategy = Strategy.VALUE_SEARCH
+    first_budget = 1 << 26
 
     def __init__(
         self,
@@ -73,97 +115,30 @@ class ValueSearch(Search):
         lower: int = 0,
         row: Row | None = None,
         *,
+        processors: int = PROCESSORS,
         root_rounds: int = 200,
     ) -> None:
         """Start from ``row`` if there is one; it must weigh at least ``lower``."""
-        super().__init__(compiled, lower, row)
+        super().__init__(compiled, lower, row, processors=processors)
         self._root_rounds = root_rounds
-        self._shift = choose_shift(compiled.total)
-        self._unit = typical_weight(compiled)
-        self._state = np.zeros(layout.STATE, np.int64)
-        self._state[layout.SHIFT] = self._shift
-        self._task = make_task(compiled, self._unit, np.zeros(0, np.int64))
-
-    def course(self) -> Slices[None]:
-        """Bound the workload as a whole, then prove ever smaller targets."""
-        yield from self._set_up()
-        while self.lower < self.upper:
-            before = int(self._state[layout.WORK])
-            self._search(before + self.left)
-            yield int(self._state[layout.WORK]) - before
 
     def _set_up(self) -> Slices[None]:
         """Load the workload and bound it by the best multipliers that the root rounds find."""
-        self._levels = yield from load_levels.slices(self.compiled, self._shift)
-        self._scratch = make_scratch(self._levels)
-        yield self._scratch.pool_accepts.size >> 3
-        constant = int(self._levels.head[0, layout.COMMITTED])
-        root = Splitter(self._levels, self._scratch, self._shift, self._unit, self._root_rounds, warm=False)
+        compiled = self.compiled
+        shift, unit = choose_shift(compiled.total), typical_weight(compiled)
+        levels = yield from load_levels.slices(compiled, shift)
+        scratch = make_scratch(levels)
+        yield scratch.pool_accepts.size >> 3
+        constant = int(levels.head[0, layout.COMMITTED])
+        root = Splitter(levels, scratch, shift, unit, self._root_rounds, warm=False)
         for work in root.course():
-            self.upper = min(self.upper, constant + (root.scaled >> self._shift))
+            self.upper = min(self.upper, constant + (root.scaled >> shift))
             yield work
-        self.upper = min(self.upper, constant + (root.scaled >> self._shift))
+        self.upper = min(self.upper, constant + (root.scaled >> shift))
         # What cannot beat the best row is dropped once and for all, not in each search anew.
-        slack = root.scaled + ((constant - self.lower - 1) << self._shift)
+        slack = root.scaled + ((constant - self.lower - 1) << shift)
         for begin, end in root.batches() if slack >= 0 else ():
-            yield int(shrink_root(self._levels, self._scratch, slack, begin, end))
-
-    @property
-    def nodes(self) -> int:
-        """How many problems have been bounded."""
-        return int(self._state[layout.NODES])
-
-    def learn(self, lower: int, row: Row, upper: int) -> None:
-        """Take over what another search has found.
-
-        What was pruned so far cannot beat the old target, hence not a larger one either, so a search under way goes on
-        with its target raised.  A target that the upper bound has passed is not worth finishing.
-        """
-        state = self._state
-        if lower > self.lower:
-            state[layout.BEST] = lower
-            state[layout.TARGET] = max(int(state[layout.TARGET]), lower)
-        super().learn(lower, row, upper)
-        if self.upper <= state[layout.TARGET]:
-            state[layout.DEPTH] = 0
-
-    def _search(self, end: int) -> None:
-        """Go on with the search for a row heavier than the target, or start one, until its work reaches ``end``."""
-        state = self._state
-        while len(self._levels.head) < 2:
-            self._levels = grow_levels(self._levels)
-        if state[layout.DEPTH] == 0:
-            state[layout.TARGET] = self._next_target()
-            state[layout.BEST] = self.lower
-            state[layout.STAGE] = layout.FRESH
-            copy_level(self._levels, 0, 1, self._scratch, layout.WHOLE)
-            self._levels.head[1, layout.BORN] = state[layout.WORK]
-            state[layout.DEPTH] = 1
-        roomy = search_slice(
-            self._levels,
-            self._scratch,
-            state,
-            self._task,
-            end,
-        )
-        if state[layout.BEST] > self.lower:
-            # Queries that the search stopped counting may be satisfied too, so the row may weigh more than it knows.
-            self.row = self._task.best_row.copy()
-            self.lower = self.compiled.weigh(self.row)
-            state[layout.BEST] = self.lower
-            state[layout.TARGET] = max(int(state[layout.TARGET]), self.lower)
-        if state[layout.DEPTH] == 0:
-            self.upper = min(self.upper, int(state[layout.TARGET]))
-        elif not roomy:
-            self._levels = grow_levels(self._levels)
-
-    def _next_target(self) -> int:
-        """A third of the gap down while it is wide, then one or two typical weights at a time."""
-        gap, unit = self.upper - self.lower, max(1, int(self._unit))
-        if gap > 6 * unit:
-            step = gap // 3
-        elif gap > 3 * unit:
-            step = 2 * unit
-        else:
-            step = unit
-        return max(self.lower, self.upper - step)
+            yield int(shrink_root(levels, scratch, slack, begin, end))
+        count = max(1, min(_MOST_WORKERS, _MOST_BYTES // (_STACK * bytes_of(levels) + bytes_of(scratch))))
+        no_log = np.zeros(0, np.int64)
+        self._workers = [_ValueWorker(levels, make_task(compiled, unit, no_log), shift) for _ in range(count)]
