@@ -180,7 +180,7 @@ def make_scratch(levels: layout.Levels) -> layout.Scratch:
         previous=np.zeros(slots, np.float32),
         step=np.zeros(slots, np.float32),
         best_point=np.zeros(slots, np.float32),
-        table=np.zeros(256, np.int64),
+        table=np.zeros(512, np.int64),
         kept=np.zeros(max(slots, widest), np.int64),
         query_flag=np.zeros(queries + 1, np.uint8),
         slot_flag=np.zeros(slots + 1, np.uint8),
