@@ -9,7 +9,7 @@ from scipy import optimize
 
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.value.splitting import Splitting, choose_shift, split
-from tests.workloads import heaviest_row, random_subsets
+from tests.workloads import compile_values, heaviest_row, random_subsets
 
 
 def scaled_bound(compiled: CompiledWorkload, multipliers: npt.NDArray[np.int64]) -> int:
@@ -53,6 +53,22 @@ def test_a_warm_start_never_loses() -> None:
         second = split(compiled, 40, start=first)
         check(compiled, second)
         assert second.bound <= first.bound
+
+
+def test_scores_of_long_lists_are_exact() -> None:
+    """Lists that are scored by bytes, with an even and an odd number of them, are scored as value by value."""
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        sizes = [int(draw.integers(400, 700)), 5]
+        queries = []
+        for _ in range(draw.integers(1, 40)):
+            query = {0: np.flatnonzero(draw.random(sizes[0]) < draw.random())}
+            query[0] = query[0] if len(query[0]) else np.array([7])
+            if draw.random() < 0.7:
+                query[1] = draw.choice(5, draw.integers(1, 5), replace=False)
+            queries.append(query)
+        compiled = compile_values(sizes, queries, draw.integers(1, 100, len(queries)).tolist())
+        check(compiled, split(compiled, 7))
 
 
 def test_the_bound_comes_near_the_linear_relaxation() -> None:

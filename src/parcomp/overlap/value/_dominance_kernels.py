@@ -34,6 +34,11 @@ _BLOCKS = 64
 # So many values with most ones are tried for each place in the front.
 _TRIED = 4
 
+# Where less than one value in so many is dominated, the next look waits until one slot in so many more is gone: a look
+# takes ten times as long as scoring the values, and what it would drop costs less until then.
+_WORTHWHILE = 4
+_WAIT = 3
+
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -169,9 +174,9 @@ def _mark_kept(bits, n, slots, stays):
 
 @kernel
 def drop_dominated(levels, level, scratch):
-    """Drop dominated values of the attributes that have lost slots since this was last done; the number and the work.
+    """Drop dominated values of the attributes with fewer slots than ``Levels.sifted``; the number and the work.
 
-    ``Levels.sifted`` holds the number of slots at the last time.
+    That is set to the number of slots, or to less where few values were dominated.
     """
     dropped = np.int64(0)
     work = np.int64(0)
@@ -179,7 +184,7 @@ def drop_dominated(levels, level, scratch):
         slots = levels.slots[level, a]
         if levels.live[level, a] < _LEAST_VALUES or slots >= levels.sifted[level, a]:
             continue
-        levels.sifted[level, a] = slots
+        whole = levels.live[level, a]
         stride = levels.stride[level, a]
         groups = (slots + 7) >> 3
         at = levels.bits_at[level, a]
@@ -198,4 +203,6 @@ def drop_dominated(levels, level, scratch):
                 dropped += n - size
             if 2 * size > n or size < _LEAST_VALUES:
                 break
+        few = _WORTHWHILE * (whole - levels.live[level, a]) < whole
+        levels.sifted[level, a] = slots - slots // _WAIT if few else slots
     return dropped, work

@@ -11,6 +11,7 @@ from parcomp.overlap.value import layout
 
 __all__ = [
     "accepts",
+    "common_bits",
     "copy_across",
     "copy_level",
     "drop_slots",
@@ -21,6 +22,9 @@ __all__ = [
     "keep_values",
     "simplify",
 ]
+
+# So many bytes are read before asking whether the rest matters.
+_LOOK = 32
 
 
 @kernel
@@ -149,8 +153,9 @@ def keep_values(levels, level, a, kept, size):
         levels.score[at + j] = levels.score[at + kept[j]]
     for g in range((levels.slots[level, a] + 7) >> 3):
         at = levels.bits_at[level, a] + g * levels.stride[level, a]
+        column = levels.bits[at : at + levels.live[level, a]]
         for j in range(size):
-            levels.bits[at + j] = levels.bits[at + kept[j]]
+            column[j] = column[kept[j]]
     levels.live[level, a] = size
 
 
@@ -188,19 +193,41 @@ def keep_slots(levels, level, a, slot_flag):
 def _move_bytes(levels, level, a, g, first, end, moved, n):
     """Write the bits of byte column ``g`` that stay to the bits ``first`` to ``end`` of each value."""
     stride = levels.stride[level, a]
-    source = levels.bits_at[level, a] + g * stride
-    target = levels.bits_at[level, a] + (first >> 3) * stride
+    at = levels.bits_at[level, a]
+    source = levels.bits[at + g * stride : at + g * stride + n]
+    at += (first >> 3) * stride
+    target = levels.bits[at : at + n]
     if first & 7 == 0:
         for j in range(n):
-            levels.bits[target + j] = np.uint8(moved[levels.bits[source + j]])
+            target[j] = np.uint8(moved[source[j]])
     elif end <= (first | 7) + 1:
         for j in range(n):
-            levels.bits[target + j] |= np.uint8(moved[levels.bits[source + j]])
+            target[j] |= np.uint8(moved[source[j]])
     else:
+        spill = levels.bits[at + stride : at + stride + n]
         for j in range(n):
-            pair = moved[levels.bits[source + j]]
-            levels.bits[target + j] |= np.uint8(pair & np.uint16(255))
-            levels.bits[target + stride + j] = np.uint8(pair >> np.uint16(8))
+            pair = moved[source[j]]
+            target[j] |= np.uint8(pair & np.uint16(255))
+            spill[j] = np.uint8(pair >> np.uint16(8))
+
+
+@kernel
+def common_bits(column, width):
+    """Which of the lowest ``width`` bits all bytes have, which some, and how many bytes were read: few, as a rule.
+
+    Once no bit is in all bytes read, and each in one of them, more bytes cannot change that.
+    """
+    whole = np.uint8((1 << width) - 1)
+    every = whole
+    some = np.uint8(0)
+    read = 0
+    while read < len(column) and (every or some != whole):
+        end = min(read + _LOOK, len(column))
+        for j in range(read, end):
+            every &= column[j]
+            some |= column[j]
+        read = end
+    return every, some, read
 
 
 @inner_kernel
@@ -222,14 +249,10 @@ def simplify(levels, level, scratch):
         n = levels.live[level, a]
         slots = levels.slots[level, a]
         slot_at = levels.slot_at[level, a]
-        work += n * (slots >> 5)
         for g in range((slots + 7) >> 3):
             at = levels.bits_at[level, a] + g * levels.stride[level, a]
-            every = np.uint8(255)
-            some = np.uint8(0)
-            for j in range(n):
-                every &= levels.bits[at + j]
-                some |= levels.bits[at + j]
+            every, some, read = common_bits(levels.bits[at : at + n], min(8, slots - 8 * g))
+            work += 8 + (read >> 2)
             for k in range(8 * g, min(8 * g + 8, slots)):
                 one = np.uint8(1 << (k & 7))
                 drop[slot_at - base + k] = 1 if every & one else 0

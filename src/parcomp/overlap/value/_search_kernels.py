@@ -18,7 +18,7 @@ from parcomp.overlap.value import layout
 from parcomp.overlap.value._aside_kernels import any_aside, bring_back, due_back, set_some_aside, work_of_return
 from parcomp.overlap.value._branching_kernels import choose_branch, enforce, work_of_trying
 from parcomp.overlap.value._dominance_kernels import drop_dominated
-from parcomp.overlap.value._level_kernels import accepts, copy_level, has_room, keep_values, simplify
+from parcomp.overlap.value._level_kernels import accepts, common_bits, copy_level, has_room, keep_values, simplify
 from parcomp.overlap.value._proof_log_kernels import FIX, QUERY, THIN, VALUE, vector_of, write, write_leaf
 from parcomp.overlap.value._splitting_kernels import (
     load_point,
@@ -31,7 +31,7 @@ from parcomp.overlap.value._splitting_kernels import (
 
 __all__ = ["search_slice", "shrink_root"]
 
-_ROUNDS = np.int64(12)  # typed, as a literal would be compiled for anew
+_ROUNDS = np.int64(24)  # typed, as a literal would be compiled for anew
 _MOST_TRIES = 8
 
 # What trying branches may take at one level; where a try takes long, fewer are made.
@@ -163,12 +163,9 @@ def _decides(levels, level, a):
     slots = levels.slots[level, a]
     for g in range((slots + 7) >> 3):
         at = levels.bits_at[level, a] + g * levels.stride[level, a]
-        every = np.uint8(255)
-        some = np.uint8(0)
-        for j in range(levels.live[level, a]):
-            every &= levels.bits[at + j]
-            some |= levels.bits[at + j]
-        if every or some != np.uint8((1 << min(8, slots - 8 * g)) - 1):
+        width = min(8, slots - 8 * g)
+        every, some, _ = common_bits(levels.bits[at : at + levels.live[level, a]], width)
+        if every or some != np.uint8((1 << width) - 1):
             return True
     return False
 
@@ -185,9 +182,8 @@ def _bound_as_it_is(levels, level, scratch):
         slot_at = levels.slot_at[level, a]
         for g in range((levels.slots[level, a] + 7) >> 3):
             start = levels.bits_at[level, a] + g * levels.stride[level, a]
-            some = np.uint8(0)
-            for j in range(levels.live[level, a]):
-                some |= levels.bits[start + j]
+            width = min(8, levels.slots[level, a] - 8 * g)
+            _, some, _ = common_bits(levels.bits[start : start + levels.live[level, a]], width)
             for k in range(8 * g, min(8 * g + 8, levels.slots[level, a])):
                 if not some & np.uint8(1 << (k & 7)):
                     q = at + levels.slot_query[slot_at + k]
@@ -313,7 +309,8 @@ def _close_or_shrink(levels, level, scratch, state, task):
     """Bound a level once and drop what cannot reach the target; True if nothing remains.
 
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
-    the multipliers are improved.  Called for a level that is bounded, it first brings back what was set aside.
+    the multipliers are improved.  That comes first where a level has scores from the one it was made of, which tell the
+    best values well enough.  Called for a level that is bounded, it first brings back what was set aside.
     """
     shift = state[tree.SHIFT]
     need = (state[tree.TARGET] + 1) << shift
@@ -329,6 +326,10 @@ def _close_or_shrink(levels, level, scratch, state, task):
             return True
         if state[layout.STAGE] == layout.BOUNDED:
             return False
+        if levels.head[level, layout.QUERIES] > 0:
+            pick_pools(levels, level, scratch, 0, levels.live.shape[1])
+            pool_bits(levels, level, scratch)
+            _improve(levels, level, scratch, state, task, need)
     total, spent = score_values(levels, level, scratch, 0, levels.live.shape[1])
     state[tree.WORK] += spent
     bound = total + (levels.head[level, layout.COMMITTED] << shift)

@@ -23,7 +23,7 @@ __all__ = [
     "smooth_rounds",
 ]
 
-# Attributes with fewer values are scored slot by slot, larger ones by a table of the 256 sums of each byte.
+# Attributes with fewer values are scored slot by slot, larger ones by tables of the 256 sums of each byte.
 _TABLE_FROM = 400
 
 # The step of the float rounds in units of the temperature: longer ones overshoot on dense workloads.
@@ -40,26 +40,33 @@ def _score_attribute(levels, level, a, table):
     score = levels.score[at : at + n]
     score[:] = 0
     groups = (slots + 7) >> 3
-    for g in range(groups):
-        start = levels.bits_at[level, a] + g * levels.stride[level, a]
-        column = levels.bits[start : start + n]
-        width = min(8, slots - 8 * g)
-        if n < _TABLE_FROM:
-            for k in range(width):
-                term = levels.multiplier[slot_at + 8 * g + k]
-                shift = np.uint8(k)
-                if term:
-                    for j in range(n):
-                        score[j] += term & -np.int64((column[j] >> shift) & np.uint8(1))
-        else:
-            table[0] = 0
-            for k in range(8):
-                term = levels.multiplier[slot_at + 8 * g + k] if k < width else np.int64(0)
-                half = 1 << k
-                for i in range(half):
-                    table[half + i] = table[i] + term
-            for j in range(n):
-                score[j] += table[column[j]]
+    begin = levels.bits_at[level, a]
+    stride = levels.stride[level, a]
+    if n < _TABLE_FROM:
+        for k in range(slots):
+            term = levels.multiplier[slot_at + k]
+            shift = np.uint8(k & 7)
+            start = begin + (k >> 3) * stride
+            column = levels.bits[start : start + n]
+            if term:
+                for j in range(n):
+                    score[j] += term & -np.int64((column[j] >> shift) & np.uint8(1))
+        return
+    # Two columns at once; the second table is all zeros where the number of columns is odd.
+    for g in range(0, groups, 2):
+        first = levels.bits[begin + g * stride : begin + g * stride + n]
+        other = min(g + 1, groups - 1)
+        second = levels.bits[begin + other * stride : begin + other * stride + n]
+        for k in range(16):
+            s = 8 * g + k
+            term = levels.multiplier[slot_at + s] if s < slots else np.int64(0)
+            half = 1 << (k & 7)
+            at = 256 * (k >> 3)
+            table[at] = 0
+            for i in range(half):
+                table[at + half + i] = table[at + i] + term
+        for j in range(n):
+            score[j] += table[first[j]] + table[256 + second[j]]
 
 
 @kernel

@@ -12,9 +12,9 @@ a]`` holds a value for it) and ``slots[i, a]`` slots.  Its values are ``value[va
 multiplier ``multiplier[s] >= 0``.  Query ``q`` of the level has the slots ``slot_of[slot_base + first[query_at + q] :
 slot_base + first[query_at + q + 1]]`` relative to ``slot_base``; its multipliers sum to ``weight << shift`` exactly.
 
-``sifted[i, a]`` is how many slots the attribute had when dominated values were last dropped.  ``counted[i, q]`` says of
-each query of the workload whether rows of the level count it, and whether all of them must satisfy it.  ``aside[i, a]``
-describes an attribute that the level leaves out (:mod:`parcomp.overlap.value._aside_kernels`).
+Dominated values are looked for again when the attribute has fewer slots than ``sifted[i, a]``.  ``counted[i, q]`` says
+of each query of the workload whether rows of the level count it, and whether all of them must satisfy it.  ``aside[i,
+a]`` describes an attribute that the level leaves out (:mod:`parcomp.overlap.value._aside_kernels`).
 """
 
 from __future__ import annotations

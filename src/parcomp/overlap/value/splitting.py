@@ -46,14 +46,16 @@ __all__ = [
 _MAX_SHIFT = 24
 
 # A pass is so many float rounds and an exact scoring; fewer rounds where they would take more than this much work.
-_ROUNDS_PER_PASS = 10
+# With many attributes other values become the best ones within a few rounds: on fifty, 200 rounds end 5 % above the
+# linear relaxation by tens and 1 % above it by fives.
+_ROUNDS_PER_PASS = 5
 _PASS_WORK = 1 << 24
 
 # So many bytes of accepted values are read between two pauses.
 _BATCH = 1 << 23
 
 # Temperatures in units of the typical weight: where a cold and a warm start begin, and where both end.
-_HOT, _WARM, _COLD = 0.2, 0.04, 0.01
+_HOT, _WARM, _COLD = 0.2, 0.04, 0.005
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +182,7 @@ def make_scratch(levels: layout.Levels) -> layout.Scratch:
         previous=np.zeros(slots, np.float32),
         step=np.zeros(slots, np.float32),
         best_point=np.zeros(slots, np.float32),
-        table=np.zeros(256, np.int64),
+        table=np.zeros(512, np.int64),
         kept=np.zeros(max(slots, widest), np.int64),
         query_flag=np.zeros(queries + 1, np.uint8),
         slot_flag=np.zeros(slots + 1, np.uint8),
