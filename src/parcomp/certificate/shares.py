@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.certificate.boxes import Flags, Numbers, Place, Space
+from parcomp.certificate.boxes import Cells, Flags, Numbers, Place, Space
 from parcomp.errors import CertificateError
 
 __all__ = ["Shares", "whole"]
@@ -28,6 +28,9 @@ Sums = npt.NDArray[Any]
 """Whole numbers: as floats where all are below 2**53, and as Python's integers otherwise."""
 
 _EXACT = 2**53
+
+_FEW = 64
+"""So many cells of an attribute are looked at first."""
 
 
 def whole(value: object) -> int:
@@ -115,9 +118,9 @@ class Shares:
             cells, score = space.cells(attribute), of_cells[kept]
             keep[attribute] = np.zeros(len(cells.first), np.bool_)
             keep[attribute][left[kept]] = True
-            accepts = cells.accepts[:, left[kept]]
-            inside = np.where(accepts, score, -1).max(axis=1, initial=-1)[cells.predicate[one_of]]
-            outside = np.where(accepts, -1, score).max(axis=1, initial=-1)[cells.predicate[one_of]]
+            inside, outside = (
+                extreme[cells.predicate[one_of]] for extreme in self._extremes(cells, place, left[kept], score)
+            )
             queries, amounts = self._given[attribute]
             given = np.zeros(len(space.one_of), self._dtype)
             np.add.at(given, groups[queries], np.where(place.counted[queries], amounts, 0))
@@ -130,6 +133,28 @@ class Shares:
                 keep[attribute] = keep[attribute] & covered if attribute in keep else covered
         return space.cut(Place(place.box, place.counted & ~missed[groups]), keep)
 
+    def _extremes(self, cells: Cells, place: Place, left: Numbers, score: Sums) -> tuple[Sums, Sums]:
+        """For each counted predicate the best score of cells that it accepts, and of those it rejects; -1 for none.
+
+        The first accepted one of cells that descend in score is the best.  Few are looked at by all predicates, and the
+        others by those that have not found one.
+        """
+        rows = cells.asked(place.counted)
+        few = np.argpartition(-score, _FEW)[:_FEW] if len(score) > _FEW else np.arange(len(score))
+        few = few[np.argsort(-score[few])]
+        both = []
+        for accepted in (True, False):
+            best = np.full(len(cells.accepts), -1, self._dtype)
+            found = _first(cells.accepts, rows, left[few], accepted)
+            best[rows[found >= 0]] = score[few[found[found >= 0]]]
+            missed = rows[found < 0]
+            if len(few) < len(score) and len(missed):
+                order = np.argsort(-score)
+                found = _first(cells.accepts, missed, left[order], accepted)
+                best[missed[found >= 0]] = score[order[found[found >= 0]]]
+            both.append(best)
+        return both[0], both[1]
+
     def _scores(self, place: Place) -> dict[int, tuple[Numbers, Sums]]:
         """The cells that are left of each attribute with multipliers, and the score of each."""
         scores = {}
@@ -138,7 +163,17 @@ class Shares:
             counted = place.counted[queries]
             by_predicate = np.zeros(len(cells.accepts), self._dtype)
             np.add.at(by_predicate, cells.predicate[queries[counted]], amounts[counted])
-            rows = np.flatnonzero(by_predicate)
-            inside = cells.accepts[np.ix_(rows, left)] if attribute in place.box else cells.accepts[rows]
+            rows = by_predicate.nonzero()[0]
+            inside = cells.accepts[rows[:, None], left] if attribute in place.box else cells.accepts[rows]
             scores[attribute] = left, by_predicate[rows] @ inside.astype(self._dtype)
         return scores
+
+
+def _first(accepts: Flags, rows: Numbers, columns: Numbers, accepted: bool) -> Numbers:
+    """The first of the columns in which each row has this flag, as a position among them; -1 if there is none."""
+    if not len(columns):
+        return np.full(len(rows), -1, np.int64)
+    flags = accepts[rows[:, None], columns]
+    found = flags.argmax(axis=1) if accepted else flags.argmin(axis=1)
+    found[flags[np.arange(len(rows)), found] != accepted] = -1
+    return found
