@@ -167,7 +167,12 @@ class Space:
         queries, and itself stays or is made up for by one of those.
         """
         cells, left = self.cells(attribute), self.left(attribute, place.box)
-        seen_by = cells.accepts[cells.asked(place.counted)[:, None], left].T
+        flags = np.zeros(len(cells.first), np.bool_)
+        asked = cells.asked(place.counted)
+        if not len(asked):
+            flags[left[:1]] = True
+            return flags
+        seen_by = cells.accepts[asked[:, None], left].T
         size = seen_by.sum(axis=1)
         front = np.argsort(-size, kind="stable")[:_FRONT]
         below = np.zeros(len(left), np.bool_)
@@ -178,7 +183,6 @@ class Space:
         rest = np.flatnonzero(~below)
         packed = np.ascontiguousarray(np.packbits(seen_by[rest], axis=1))
         _, first = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
-        flags = np.zeros(len(cells.first), np.bool_)
         flags[left[rest[first]]] = True
         return flags
 
@@ -235,16 +239,16 @@ class Space:
 
 
 def _any_of(accepts: Flags, rows: Numbers, columns: Numbers) -> Flags:
-    """Whether each of some rows has a flag in some columns: those that have none in the first few are looked at again."""
-    met: Flags = accepts[rows[:, None], columns[:_FEW]].any(axis=1)
+    """Whether each of some rows has a flag in some columns; of most the first few of these tell."""
+    met: Flags = np.any(accepts[rows[:, None], columns[:_FEW]], axis=1)
     if len(columns) > _FEW:
         missed = (~met).nonzero()[0]
-        met[missed] = accepts[rows[missed, None], columns[_FEW:]].any(axis=1)
+        met[missed] = np.any(accepts[rows[missed, None], columns[_FEW:]], axis=1)
     return met
 
 
 def _strictly_below(rows: Flags, size: Numbers, others: Flags, other_size: Numbers) -> Flags:
-    """Which rows of flags are contained in one of the others that has more flags; both come with their numbers of flags."""
+    """Which rows of flags are contained in one of the others that has more of them; the sizes are numbers of flags."""
     below = np.zeros(len(rows), np.bool_)
     # Counts of flags are below 2**24, so that floats are exact.
     most = others.astype(np.float32).T
