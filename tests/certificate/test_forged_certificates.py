@@ -32,6 +32,16 @@ PLAIN = Problem(
 # The maximum overlap is 7: two parts that do not overlap have 5 and 7.
 PARTED = Problem([2, 3], [sets([0], [0, 1]), sets([0], [1, 2]), sets([1], [0]), sets([1], [0, 1])], [3, 2, 4, 3])
 
+EVEN = range(0, 200, 2)
+# The maximum overlap is 6, at (151, 0), and a hundred values score more than 151 does.
+MANY = Problem([200, 2], [sets(EVEN, [1]), sets([151]), sets(None, [0])], [4, 3, 3])
+# The last query accepts the best value, and one that scores less than a hundred others.
+MORE = Problem(
+    [200, 2],
+    [sets(EVEN), sets([151]), sets([1]), sets(None, [0]), sets(None, [1]), sets([1, 151], [1])],
+    [6, 6, 2, 3, 2, 1],
+)
+
 ALL = {"cover": []}
 FIRST = {"cover": [{"weight": 3, "queries": [0, 2]}]}
 SECOND = {"cover": [{"weight": 2, "queries": [3, 5]}]}
@@ -81,6 +91,18 @@ HONEST = {
     "thinned": (PLAIN, 12, [{"dominated": "a1", "proof": 1}, {"dominated": "a0", "proof": 2}, BOTH]),
     "value": (PLAIN, 12, [{"value": 2, "of": "a0", "like": 1, "rest": 2}, SECOND, SECOND]),
     "fixing": (PLAIN, 12, [{"fixing": 0, "above": 11, "proof": 1}, ALL], split(SHARES)),
+    "fixing of a low value": (
+        MANY,
+        6,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 4}, 1: {"a0": 3}, 2: {"a1": 3}}, 1),
+    ),
+    "fixing of the best value": (
+        MORE,
+        20,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 6}, 1: {"a0": 6}, 2: {"a0": 2}, 3: {"a1": 3}, 4: {"a1": 2}, 5: {"a0": 1}}, 1),
+    ),
 }
 
 

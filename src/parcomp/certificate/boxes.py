@@ -203,6 +203,10 @@ class Space:
         for begin in range(0, len(members), height):
             rows = members[begin : begin + height]
             meet = self._meeting(rows, members)
+            # Where no query meets another one, which is the rule, there is nothing to look up.
+            meet[np.arange(len(rows)), np.arange(begin, begin + len(rows))] = False
+            if not meet.any():
+                continue
             for i, j in np.argwhere(np.triu(meet, begin + 1)).tolist():
                 pair = int(rows[i]), int(members[j])
                 if not self._apart(*pair, box):
@@ -225,7 +229,8 @@ class Space:
             theirs, other_place = np.unique(cells.predicate[columns], return_inverse=True)
             # Sums of zeros and ones in floats are above 0 if and only if there is a one.
             common = cells.accepts[mine].astype(np.float32) @ cells.accepts[theirs].astype(np.float32).T
-            meet &= (common > 0)[np.ix_(place, other_place)]
+            if not common.all():
+                meet &= (common > 0)[np.ix_(place, other_place)]
         return meet
 
     def _apart(self, first: int, second: int, box: Box) -> bool:
