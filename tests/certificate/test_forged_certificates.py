@@ -91,6 +91,13 @@ HONEST = {
     "thinned": (PLAIN, 12, [{"dominated": "a1", "proof": 1}, {"dominated": "a0", "proof": 2}, BOTH]),
     "value": (PLAIN, 12, [{"value": 2, "of": "a0", "like": 1, "rest": 2}, SECOND, SECOND]),
     "fixing": (PLAIN, 12, [{"fixing": 0, "above": 11, "proof": 1}, ALL], split(SHARES)),
+    # The row (0, 1) weighs 6 without the second query, of which it has the value of the first attribute.
+    "fixing of a query that is missed": (
+        Problem([2, 2], [sets([0]), sets([0], [0]), sets(None, [1])], [5, 1, 1]),
+        7,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 5}, 1: {"a0": 1}, 2: {"a1": 1}}, 1),
+    ),
     "fixing of a low value": (
         MANY,
         6,
