@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import (  # noqa: F401  each enters its benchmarks
+    certificates,
     counting,
     custodian,
     encoding,

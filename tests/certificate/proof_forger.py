@@ -264,8 +264,22 @@ class ProofMaker:
                 parts[attribute] += max(0, scale * weight - sum(parts))
             shares.append(parts)
             entries.append([query, {f"a{attribute}": share for attribute, share in enumerate(parts)}])
-        self.multipliers.append({"scale": scale, "queries": entries})
+        self.multipliers.append(self._written(scale, entries))
         return scale, shares, {q: max(0, scale * self.problem.weights[q] - sum(shares[q])) for q in live}
+
+    def _written(self, scale: int, entries: list[Any]) -> dict[str, Any]:
+        """Multipliers query by query, or attribute by attribute in units, some of them in two pieces."""
+        if self._coin():
+            return {"scale": scale, "queries": entries}
+        unit = gcd(*(share for _, shares in entries for share in shares.values())) or 1
+        columns: dict[str, list[list[int]]] = {}
+        for query, shares in entries:
+            for name, share in shares.items():
+                piece = int(self.draw.integers(0, min(share // unit, 2**60) + 1))
+                queries, amounts = columns.setdefault(name, [[], []])
+                queries += [query, query]
+                amounts += [piece, share // unit - piece]
+        return {"scale": scale, "unit": unit, "shares": columns}
 
     def _coin(self) -> bool:
         return bool(self.draw.random() < 0.5)
@@ -282,7 +296,7 @@ def random_problem(draw: np.random.Generator, *, wide: bool = False) -> Problem:
     """A few queries on up to three attributes, copies and contradictions among them; ``wide``: beyond 64 of both."""
     sizes = draw.integers(2, 5, draw.integers(1, 4)).tolist()
     if wide:
-        sizes[0] = int(draw.integers(65, 140))
+        sizes[0] = int(draw.integers(65, 301))
     queries: list[dict[int, frozenset[int]]] = []
     for _ in range(int(draw.integers(66, 90)) if wide else int(draw.integers(2, 9))):
         if queries and draw.random() < 0.2:

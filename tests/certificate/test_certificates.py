@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import parcomp as pc
+from parcomp.bits import unpack_bits
 from parcomp.cli import main
 from parcomp.costs import amount_up
 from parcomp.errors import CertificateError
 from parcomp.experiments.workloads import boxes, points, uniform_workload
+from parcomp.graph import cases
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import Bracket, certify
 from parcomp.overlap.value import ValueSearch, prove_upper
@@ -116,7 +118,7 @@ def test_tampered_certificates_are_refused():
 
     def forget_multipliers(tampered):
         for entry in tampered["multipliers"]:
-            entry["queries"] = entry["queries"][: len(entry["queries"]) // 2]
+            entry["shares"] = dict(list(entry["shares"].items())[: len(entry["shares"]) // 2])
         for node in tampered["proof"]:
             if "cover" in node:
                 node["cover"] = []
@@ -132,9 +134,8 @@ def test_tampered_certificates_are_refused():
 
     def negative(tampered):
         for entry in tampered["multipliers"]:
-            for _, shares in entry["queries"]:
-                for name in shares:
-                    shares[name] = -shares[name]
+            for name, (queries, amounts) in entry["shares"].items():
+                entry["shares"][name] = [queries, [-amount for amount in amounts]]
 
     refused(change_row)
     refused(drop_case)
@@ -259,6 +260,25 @@ def test_proofs_by_cliques_verify(workload):
     assert answer.exact
     assert pc.verify(workload, certificate).exact
     assert "queries" in kinds(certificate) or kinds(certificate) <= {"cover", "dominated", "sum"}
+
+
+def test_proofs_by_peeling_verify(monkeypatch):
+    """Vertices with few neighbors first: the same claim, by other cases."""
+
+    def peeled(graph, target, *, size_limit, work_limit):
+        prover = cases._Prover(
+            graph, unpack_bits(graph.adjacency, graph.vertex_count), size_limit, work_limit, peel=True
+        )
+        assert prover.close(np.arange(graph.vertex_count), target, 0)
+        return prover.cases
+
+    monkeypatch.setattr(certify, "prove_cliques", peeled)
+    for workload in (points(400, 8, 4, 0), points(600, 12, 5, 1), boxes(150, 3, 200, 1, heaviest=10)):
+        answer, certificate = certified(workload)
+        assert len(certificate["proof"]) > 100
+        assert pc.verify(workload, certificate).upper == answer.upper
+        with pytest.raises(CertificateError):
+            pc.verify(workload, certificate | {"upper": certificate["upper"] - 1})
 
 
 def test_a_proof_beyond_the_limit_says_search(monkeypatch, tmp_path, capsys):

@@ -32,6 +32,16 @@ PLAIN = Problem(
 # The maximum overlap is 7: two parts that do not overlap have 5 and 7.
 PARTED = Problem([2, 3], [sets([0], [0, 1]), sets([0], [1, 2]), sets([1], [0]), sets([1], [0, 1])], [3, 2, 4, 3])
 
+EVEN = range(0, 200, 2)
+# The maximum overlap is 6, at (151, 0), and a hundred values score more than 151 does.
+MANY = Problem([200, 2], [sets(EVEN, [1]), sets([151]), sets(None, [0])], [4, 3, 3])
+# The last query accepts the best value, and one that scores less than a hundred others.
+MORE = Problem(
+    [200, 2],
+    [sets(EVEN), sets([151]), sets([1]), sets(None, [0]), sets(None, [1]), sets([1, 151], [1])],
+    [6, 6, 2, 3, 2, 1],
+)
+
 ALL = {"cover": []}
 FIRST = {"cover": [{"weight": 3, "queries": [0, 2]}]}
 SECOND = {"cover": [{"weight": 2, "queries": [3, 5]}]}
@@ -51,6 +61,14 @@ def split(shares, scale=2):
     return [{"scale": scale, "queries": [[query, of_query] for query, of_query in shares.items()]}]
 
 
+COLUMNS = {"a0": [[0, 1, 2], [3, 2, 4]], "a1": [[3, 4, 5], [5, 1, 2]]}
+
+
+def in_columns(columns=COLUMNS, unit=2, scale=2):
+    """The same multipliers by attribute."""
+    return [{"scale": scale, "unit": unit, "shares": columns}]
+
+
 def check(problem, upper, nodes, multipliers=()):
     """Ask the checker whether these nodes prove ``upper``."""
     verdict = pc.verify(problem.workload(), problem.certificate(nodes, multipliers, upper))
@@ -60,6 +78,7 @@ def check(problem, upper, nodes, multipliers=()):
 HONEST = {
     "cover": (PLAIN, 12, [BOTH]),
     "splitting": (PLAIN, 12, [{"splitting": 0}], split(SHARES)),
+    "splitting in columns": (PLAIN, 12, [{"splitting": 0}], in_columns()),
     "sum": (PLAIN, 12, [{"sum": [part([0, 1, 2], 1), part([3, 4, 5], 2)]}, FIRST, SECOND]),
     "parts": (PARTED, 7, [{"parts": [part([0, 1], 1), part([2, 3], 2)]}, ALL, ALL]),
     "attribute": (PLAIN, 12, [{"attribute": "a0", "cases": [case([0, 1], 1), case([2, 3], 2)]}, SECOND, SECOND]),
@@ -72,6 +91,25 @@ HONEST = {
     "thinned": (PLAIN, 12, [{"dominated": "a1", "proof": 1}, {"dominated": "a0", "proof": 2}, BOTH]),
     "value": (PLAIN, 12, [{"value": 2, "of": "a0", "like": 1, "rest": 2}, SECOND, SECOND]),
     "fixing": (PLAIN, 12, [{"fixing": 0, "above": 11, "proof": 1}, ALL], split(SHARES)),
+    # The row (0, 1) weighs 6 without the second query, of which it has the value of the first attribute.
+    "fixing of a query that is missed": (
+        Problem([2, 2], [sets([0]), sets([0], [0]), sets(None, [1])], [5, 1, 1]),
+        7,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 5}, 1: {"a0": 1}, 2: {"a1": 1}}, 1),
+    ),
+    "fixing of a low value": (
+        MANY,
+        6,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 4}, 1: {"a0": 3}, 2: {"a1": 3}}, 1),
+    ),
+    "fixing of the best value": (
+        MORE,
+        20,
+        [{"fixing": 0, "above": 5, "proof": 1}, ALL],
+        split({0: {"a0": 6}, 1: {"a0": 6}, 2: {"a0": 2}, 3: {"a1": 3}, 4: {"a1": 2}, 5: {"a0": 1}}, 1),
+    ),
 }
 
 
@@ -229,6 +267,39 @@ FORGED = {
     "no scale": ("must be positive", PLAIN, 0, [{"splitting": 0}], split(SHARES, 0)),
     "a negative scale": ("whole number", PLAIN, 0, [{"splitting": 0}], split(SHARES, -2)),
     "no such multipliers": ("ill formed", PLAIN, 12, [{"splitting": 1}], split(SHARES)),
+    # Multipliers by attribute.
+    "columns of another unit": (LESS, PLAIN, 12, [{"splitting": 0}], in_columns(unit=1)),
+    "a negative unit": ("whole number", PLAIN, 11, [{"splitting": 0}], in_columns(unit=-2)),
+    "no unit": ("ill formed", PLAIN, 12, [{"splitting": 0}], [{"scale": 2, "shares": COLUMNS}]),
+    "a column of negative multipliers": (
+        "whole number",
+        PLAIN,
+        11,
+        [{"splitting": 0}],
+        in_columns(COLUMNS | {"a1": [[3, 4, 5, 2], [5, 1, 2, -4]]}),
+    ),
+    "a column without its last multiplier": (
+        "3 queries and 2 multipliers",
+        PLAIN,
+        12,
+        [{"splitting": 0}],
+        in_columns(COLUMNS | {"a0": [[0, 1, 2], [3, 2]]}),
+    ),
+    "one multiplier for all": (
+        "3 queries and 1 multipliers",
+        PLAIN,
+        12,
+        [{"splitting": 0}],
+        in_columns(COLUMNS | {"a0": [[0, 1, 2], [4]]}),
+    ),
+    "a column of a query that is not there": (
+        "no query 6",
+        PLAIN,
+        12,
+        [{"splitting": 0}],
+        in_columns(COLUMNS | {"a0": [[0, 1, 6], [3, 2, 4]]}),
+    ),
+    "a column of no attribute": ("ill formed", PLAIN, 12, [{"splitting": 0}], in_columns({"a2": [[0], [3]]})),
     # No proof at all.
     "search": ("nothing was run again", PLAIN, 12, [{"search": True}]),
     "an unknown kind": ("has none of", PLAIN, 12, [{"trust": "me"}]),
@@ -345,9 +416,9 @@ def test_the_checker_finds_the_bound_of_the_definitions(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_beyond_one_word(kind):
-    """More than 64 values and more than 64 queries."""
+    """More than 64 values, of which the first few are not enough to settle a step, and more than 64 queries."""
     draw = np.random.default_rng(100 + KINDS.index(kind))
-    for _ in range(4):
+    for _ in range(12 if kind in {"fixing", "dominated", "value"} else 4):
         maker = ProofMaker(random_problem(draw, wide=True), draw, depth=1)
         bound = maker.prove(kind)
         check(maker.problem, bound, maker.nodes, maker.multipliers)
@@ -423,7 +494,7 @@ def test_exchanged_pieces_never_prove_too_much():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", ["value", "fixing", "dominated"])
+@pytest.mark.parametrize("kind", ["value", "fixing", "dominated", "splitting"])
 def test_many_exchanged_pieces_never_prove_too_much(kind):
     """At least 10,000 forgeries of proofs that begin with each of these steps."""
     assert exchange(KINDS.index(kind), 1_000, kind) > 500

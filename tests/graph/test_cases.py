@@ -9,6 +9,7 @@ import pytest
 
 from parcomp.bits import pack_bits
 from parcomp.graph import Case, QueryGraph, prove_cliques
+from parcomp.graph.cases import _Prover
 
 
 def random_graph(draw):
@@ -61,6 +62,22 @@ def test_the_clique_number_is_provable_and_nothing_less(chunk):
         branched += len(cases) > 1
         assert prove_cliques(graph, truth - 1) is None
     assert branched > 20
+
+
+def test_peeling_proves_the_clique_number_and_nothing_less():
+    """Sparse and dense graphs: what is peeled off is as good a proof as what is branched on."""
+    draw = np.random.default_rng(5)
+    peeled = 0
+    for _ in range(300):
+        flags, graph = random_graph(draw)
+        vertices = list(range(graph.vertex_count))
+        truth = heaviest_clique(flags, graph.weights, vertices)
+        prover = _Prover(graph, flags, 10**6, 1 << 30, peel=True)
+        assert prover.close(np.array(vertices), truth, 0)
+        assert bound_of(prover.cases, flags, graph.weights, 0, vertices) <= truth
+        assert not _Prover(graph, flags, 10**6, 1 << 30, peel=True).close(np.array(vertices), truth - 1, 0)
+        peeled += len(prover.cases) > 1
+    assert peeled > 40
 
 
 def test_limits_of_length_and_of_work_are_kept():

@@ -31,7 +31,10 @@ _BLOCK = 1 << 24
 """So many pairs are compared at once."""
 
 _FRONT = 256
-"""So many cells are tried as those that others can do without."""
+"""So many cells are tried as those that make up for others."""
+
+_FEW = 16
+"""So many cells are tried first where a few are likely to be enough."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +49,12 @@ class Cells:
     first: Numbers
     accepts: Flags
     predicate: Numbers
+
+    def asked(self, counted: Flags) -> Numbers:
+        """The rows of the predicates of flagged queries, ascending."""
+        flags = np.zeros(len(self.accepts), np.bool_)
+        flags[self.predicate[counted]] = True
+        return flags.nonzero()[0]
 
     def of(self, predicate: Predicate) -> Flags:
         """The cells of a predicate, which is one of those that the cells were made for."""
@@ -128,9 +137,12 @@ class Space:
         for attribute, flags in keep.items():
             left = self.left(attribute, place.box)
             cuts[attribute] = left[flags[left]]
-            cells = self.cells(attribute)
-            met: Flags = np.any(cells.accepts[:, cuts[attribute]], axis=1)
-            counted &= met[cells.predicate]
+            if len(cuts[attribute]) < len(left):
+                cells = self.cells(attribute)
+                met = np.zeros(len(cells.accepts), np.bool_)
+                asked = cells.asked(counted)
+                met[asked] = _any_of(cells.accepts, asked, cuts[attribute])
+                counted &= met[cells.predicate]
         return Place(place.box | cuts, counted)
 
     def coverage(self, query: int) -> dict[int, Flags]:
@@ -141,10 +153,10 @@ class Space:
     def like(self, attribute: int, code: int, place: Place) -> Flags:
         """The cells that a box leaves of an attribute which each counted query that rejects a value rejects too."""
         cells, left = self.cells(attribute), self.left(attribute, place.box)
-        counted = np.unique(cells.predicate[place.counted])
+        counted = cells.asked(place.counted)
         rejecting = counted[~cells.accepts[counted, np.searchsorted(cells.first, code, side="right") - 1]]
         flags = np.zeros(len(cells.first), np.bool_)
-        flags[left] = ~cells.accepts[np.ix_(rejecting, left)].any(axis=0)
+        flags[left] = ~cells.accepts[rejecting[:, None], left].any(axis=0)
         return flags
 
     def thinned(self, attribute: int, place: Place) -> Flags:
@@ -155,20 +167,23 @@ class Space:
         queries, and itself stays or is made up for by one of those.
         """
         cells, left = self.cells(attribute), self.left(attribute, place.box)
-        seen_by = cells.accepts[np.ix_(np.unique(cells.predicate[place.counted]), left)].T
-        packed = np.ascontiguousarray(np.packbits(seen_by, axis=1))
-        _, first = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
-        left, seen_by = left[first], seen_by[first]
+        flags = np.zeros(len(cells.first), np.bool_)
+        asked = cells.asked(place.counted)
+        if not len(asked):
+            flags[left[:1]] = True
+            return flags
+        seen_by = cells.accepts[asked[:, None], left].T
         size = seen_by.sum(axis=1)
         front = np.argsort(-size, kind="stable")[:_FRONT]
-        # Counts of flags are below 2**24, so that floats are exact.
-        most = seen_by[front].astype(np.float32).T
-        flags = np.zeros(len(cells.first), np.bool_)
-        for begin in range(0, len(left), _BLOCK // _FRONT):
-            part = slice(begin, begin + _BLOCK // _FRONT)
-            contained = seen_by[part].astype(np.float32) @ most == size[part, None]
-            contained &= size[part, None] < size[front]
-            flags[left[part]] = ~contained.any(axis=1)
+        below = np.zeros(len(left), np.bool_)
+        # Most cells fall to the first few that are tried, so that few of them are compared with all.
+        for tried in (front[:_FEW], front[_FEW:]):
+            rest = np.flatnonzero(~below)
+            below[rest] = _strictly_below(seen_by[rest], size[rest], seen_by[tried], size[tried])
+        rest = np.flatnonzero(~below)
+        packed = np.ascontiguousarray(np.packbits(seen_by[rest], axis=1))
+        _, first = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
+        flags[left[rest[first]]] = True
         return flags
 
     def same_rows(self, queries: Sequence[int], box: Box) -> bool:
@@ -188,6 +203,10 @@ class Space:
         for begin in range(0, len(members), height):
             rows = members[begin : begin + height]
             meet = self._meeting(rows, members)
+            # Where no query meets another one, which is the rule, there is nothing to look up.
+            meet[np.arange(len(rows)), np.arange(begin, begin + len(rows))] = False
+            if not meet.any():
+                continue
             for i, j in np.argwhere(np.triu(meet, begin + 1)).tolist():
                 pair = int(rows[i]), int(members[j])
                 if not self._apart(*pair, box):
@@ -210,7 +229,8 @@ class Space:
             theirs, other_place = np.unique(cells.predicate[columns], return_inverse=True)
             # Sums of zeros and ones in floats are above 0 if and only if there is a one.
             common = cells.accepts[mine].astype(np.float32) @ cells.accepts[theirs].astype(np.float32).T
-            meet &= (common > 0)[np.ix_(place, other_place)]
+            if not common.all():
+                meet &= (common > 0)[np.ix_(place, other_place)]
         return meet
 
     def _apart(self, first: int, second: int, box: Box) -> bool:
@@ -221,3 +241,25 @@ class Space:
             if not (one[left] & other[left]).any():
                 return True
         return False
+
+
+def _any_of(accepts: Flags, rows: Numbers, columns: Numbers) -> Flags:
+    """Whether each of some rows has a flag in some columns; of most the first few of these tell."""
+    met: Flags = np.any(accepts[rows[:, None], columns[:_FEW]], axis=1)
+    if len(columns) > _FEW:
+        missed = (~met).nonzero()[0]
+        met[missed] = np.any(accepts[rows[missed, None], columns[_FEW:]], axis=1)
+    return met
+
+
+def _strictly_below(rows: Flags, size: Numbers, others: Flags, other_size: Numbers) -> Flags:
+    """Which rows of flags are contained in one of the others that has more of them; the sizes are numbers of flags."""
+    below = np.zeros(len(rows), np.bool_)
+    # Counts of flags are below 2**24, so that floats are exact.
+    most = others.astype(np.float32).T
+    for begin in range(0, len(rows), _BLOCK // _FRONT):
+        part = slice(begin, begin + _BLOCK // _FRONT)
+        contained = rows[part].astype(np.float32) @ most == size[part, None]
+        contained &= size[part, None] < other_size
+        below[part] = contained.any(axis=1)
+    return below

@@ -12,14 +12,14 @@ All sums are exact: they are whole numbers below 2**53, which floats hold, or el
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from parcomp.certificate.boxes import Flags, Numbers, Place, Space
+from parcomp.certificate.boxes import Cells, Flags, Numbers, Place, Space
 from parcomp.errors import CertificateError
 
 __all__ = ["Shares", "whole"]
@@ -28,6 +28,9 @@ Sums = npt.NDArray[Any]
 """Whole numbers: as floats where all are below 2**53, and as Python's integers otherwise."""
 
 _EXACT = 2**53
+
+_FEW = 64
+"""So many cells of an attribute are looked at first."""
 
 
 def whole(value: object) -> int:
@@ -44,35 +47,56 @@ def _all_whole(values: list[Any]) -> list[int]:
     return [whole(value) for value in values]
 
 
+def _columns(written: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[Any], Sequence[Any], object]]:
+    """By attribute, its queries, their multipliers, and what these are multiples of; in either way of writing them."""
+    if "shares" in written:
+        return ((name, *lists, written["unit"]) for name, lists in written["shares"].items())
+    columns: dict[str, tuple[list[Any], list[Any]]] = {}
+    for query, shares in written["queries"]:
+        for name, share in shares.items():
+            queries, amounts = columns.setdefault(name, ([], []))
+            queries.append(query)
+            amounts.append(share)
+    return ((name, *lists, 1) for name, lists in columns.items())
+
+
+def _column(
+    space: Space, name: str, queries: Sequence[Any], amounts: Sequence[Any], unit: object
+) -> tuple[int, list[int], list[int]]:
+    """An attribute, its queries and their multipliers, of which there are as many."""
+    numbers, times = _all_whole(list(queries)), whole(unit)
+    shares = [times * amount for amount in _all_whole(list(amounts))]
+    if max(numbers, default=0) >= space.count:
+        raise CertificateError(f"there is no query {max(numbers)}; the workload has {space.count}")
+    if len(numbers) != len(shares):
+        raise CertificateError(f"{name!r} has {len(numbers)} queries and {len(shares)} multipliers")
+    return space.workload.domain.index(name), numbers, shares
+
+
 class Shares:
-    """One list of multipliers, by attribute."""
+    """One list of multipliers: ``{"scale": s, "unit": u, "shares": {name: [[q, …], [x, …]]}}``, where λ[q, name] = u·x.
+
+    What a query has several times on an attribute adds up.  ``{"scale": s, "queries": [[q, {name: λ, …}], …]}`` says
+    the same query by query.
+    """
 
     def __init__(self, space: Space, weights: Sequence[int], written: Mapping[str, Any]) -> None:
         self.scale = whole(written["scale"])
         if self.scale < 1:
             raise CertificateError("the scale of the multipliers must be positive")
         self._space = space
-        entries = [(number, shares.items()) for number, shares in written["queries"]]
-        queries = _all_whole([number for number, _ in entries])
-        given_in_all = _all_whole([share for _, shares in entries for _, share in shares])
-        names = [name for _, shares in entries for name, _ in shares]
-        if queries and max(queries) >= space.count:
-            raise CertificateError(f"there is no query {max(queries)}; the workload has {space.count}")
+        columns = [_column(space, *column) for column in _columns(written)]
+        given_in_all = [share for _, _, shares in columns for share in shares]
         # Costs come in units of which they are large multiples; what all numbers share is left out of the sums.
         self._factor = gcd(self.scale * gcd(*weights), *given_in_all) or 1
         largest = self.scale * sum(weights) + sum(given_in_all)
         self._dtype: type[Any] = np.float64 if largest // self._factor < _EXACT else np.object_
         self._given: dict[int, tuple[Numbers, Sums]] = {}
-        self._short = self._array([self.scale * weight for weight in weights])
-        attributes = {name: space.workload.domain.index(name) for name in dict.fromkeys(names)}
-        of_share = np.array([attributes[name] for name in names], np.int64)
-        count = np.array([len(shares) for _, shares in entries], np.int64)
-        query = np.repeat(np.array(queries, np.int64), count)
-        amount = self._array(given_in_all)
-        np.subtract.at(self._short, query, amount)
-        for attribute in attributes.values():
-            self._given[attribute] = query[of_share == attribute], amount[of_share == attribute]
-        self._short = np.maximum(self._short, 0)
+        short = self._array([self.scale * weight for weight in weights])
+        for attribute, queries, shares in columns:
+            self._given[attribute] = np.array(queries, np.int64), self._array(shares)
+            np.subtract.at(short, *self._given[attribute])
+        self._short = np.maximum(short, 0)
 
     def _array(self, numbers: Sequence[int]) -> Sums:
         array = np.empty(len(numbers), self._dtype)
@@ -115,9 +139,9 @@ class Shares:
             cells, score = space.cells(attribute), of_cells[kept]
             keep[attribute] = np.zeros(len(cells.first), np.bool_)
             keep[attribute][left[kept]] = True
-            accepts = cells.accepts[:, left[kept]]
-            inside = np.where(accepts, score, -1).max(axis=1, initial=-1)[cells.predicate[one_of]]
-            outside = np.where(accepts, -1, score).max(axis=1, initial=-1)[cells.predicate[one_of]]
+            inside, outside = (
+                extreme[cells.predicate[one_of]] for extreme in self._extremes(cells, place, left[kept], score)
+            )
             queries, amounts = self._given[attribute]
             given = np.zeros(len(space.one_of), self._dtype)
             np.add.at(given, groups[queries], np.where(place.counted[queries], amounts, 0))
@@ -130,6 +154,28 @@ class Shares:
                 keep[attribute] = keep[attribute] & covered if attribute in keep else covered
         return space.cut(Place(place.box, place.counted & ~missed[groups]), keep)
 
+    def _extremes(self, cells: Cells, place: Place, left: Numbers, score: Sums) -> tuple[Sums, Sums]:
+        """For each counted predicate the best score of cells that it accepts, and of those it rejects; -1 for none.
+
+        The first accepted one of cells that descend in score is the best.  Few are looked at by all predicates, and the
+        others by those that have not found one.
+        """
+        rows = cells.asked(place.counted)
+        few = np.argpartition(-score, _FEW)[:_FEW] if len(score) > _FEW else np.arange(len(score))
+        few = few[np.argsort(-score[few])]
+        both = []
+        for accepted in (True, False):
+            best = np.full(len(cells.accepts), -1, self._dtype)
+            found = _first(cells.accepts, rows, left[few], accepted)
+            best[rows[found >= 0]] = score[few[found[found >= 0]]]
+            missed = rows[found < 0]
+            if len(few) < len(score) and len(missed):
+                order = np.argsort(-score)
+                found = _first(cells.accepts, missed, left[order], accepted)
+                best[missed[found >= 0]] = score[order[found[found >= 0]]]
+            both.append(best)
+        return both[0], both[1]
+
     def _scores(self, place: Place) -> dict[int, tuple[Numbers, Sums]]:
         """The cells that are left of each attribute with multipliers, and the score of each."""
         scores = {}
@@ -138,7 +184,17 @@ class Shares:
             counted = place.counted[queries]
             by_predicate = np.zeros(len(cells.accepts), self._dtype)
             np.add.at(by_predicate, cells.predicate[queries[counted]], amounts[counted])
-            rows = np.flatnonzero(by_predicate)
-            inside = cells.accepts[np.ix_(rows, left)] if attribute in place.box else cells.accepts[rows]
+            rows = by_predicate.nonzero()[0]
+            inside = cells.accepts[rows[:, None], left] if attribute in place.box else cells.accepts[rows]
             scores[attribute] = left, by_predicate[rows] @ inside.astype(self._dtype)
         return scores
+
+
+def _first(accepts: Flags, rows: Numbers, columns: Numbers, accepted: bool) -> Numbers:
+    """The first of the columns in which each row has this flag, as a position among them; -1 if there is none."""
+    if not len(columns):
+        return np.full(len(rows), -1, np.int64)
+    flags = accepts[rows[:, None], columns]
+    found: Numbers = flags.argmax(axis=1) if accepted else flags.argmin(axis=1)
+    found[flags[np.arange(len(rows)), found] != accepted] = -1
+    return found

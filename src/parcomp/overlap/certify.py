@@ -30,7 +30,7 @@ from parcomp.overlap.value import Splitting, prove_upper, split
 
 __all__ = ["NUMBER_LIMIT", "certificate", "certificate_by_search"]
 
-NUMBER_LIMIT = 2_000_000
+NUMBER_LIMIT = 20_000_000
 """The most numbers in a proof; a longer one is given up."""
 
 _RULES = frozenset(
@@ -212,8 +212,7 @@ class _Proof:
                 cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK)
                 if cases is not None:
                     return self._cases(case, cases)
-        # Each multiplier is two numbers in the log, and little more than one in the proof.
-        tree = prove_upper(case.compiled, target, size_limit=max(0, 2 * (NUMBER_LIMIT - self._numbers)))
+        tree = prove_upper(case.compiled, target, size_limit=max(0, NUMBER_LIMIT - self._numbers))
         if tree is None:
             raise _TooLongError
         return self._tree(case, tree, target + base)
@@ -221,7 +220,10 @@ class _Proof:
     def _tree(self, case: _Case, tree: dict[str, Any], upper: int) -> int:
         """The cases of :mod:`~parcomp.overlap.value.proof` in terms of the original workload, where rows weigh more."""
         first, above = len(self.nodes), upper * self._unit
-        vectors = [self._multipliers(case, shares, tree["shift"]) for shares in tree["multipliers"]]
+        vectors = [
+            self._multipliers(case, dict(zip(*pairs.T.tolist(), strict=True)), tree["shift"])
+            for pairs in tree["multipliers"]
+        ]
         for node in tree["nodes"]:
             if "attribute" in node:
                 name, attribute = self._attributes[case.attributes[node["attribute"]]]
@@ -286,12 +288,12 @@ class _Proof:
         The copies of a query are laid end to end on the sets that hold it, by their weights, as far as the sets reach.
         """
         entries: list[dict[str, Any]] = []
-        left = {
-            query: [self._weights[q] // self._unit for q in case.queries[query]] for query in range(len(case.queries))
-        }
+        listed = [(multiplier, [int(member) for member in members]) for multiplier, members in sets]
+        held = {member for _, members in listed for member in members}
+        left = {query: [self._weights[q] // self._unit for q in case.queries[query]] for query in held}
         turn = dict.fromkeys(left, 0)
-        for multiplier, members in sets:
-            self._cover_set(case, entries, multiplier, [int(member) for member in members], left, turn)
+        for multiplier, members in listed:
+            self._cover_set(case, entries, multiplier, members, left, turn)
         return self._write({"cover": entries})
 
     def _cover_set(
@@ -329,25 +331,24 @@ class _Proof:
         compiled = case.compiled
         scale = 1 << shift
         names = [self._attributes[index][0] for index in case.attributes]
-        entries = []
+        columns: dict[str, tuple[list[int], list[int]]] = {}
         for query, copies in enumerate(case.queries):
             terms = range(int(compiled.start[query]), int(compiled.start[query + 1]))
             shares = [(names[compiled.mask_attribute[compiled.term[k]]], given[k]) for k in terms if given.get(k)]
             for copy in copies:
-                taken: dict[str, int] = {}
                 wanted = self._weights[copy] // self._unit * scale
                 while wanted and shares:
                     name, share = shares[0]
                     used = min(share, wanted)
-                    taken[name] = taken.get(name, 0) + used * self._unit
+                    numbers, amounts = columns.setdefault(name, ([], []))
+                    numbers.append(copy)
+                    amounts.append(used)
                     wanted -= used
                     shares[0] = (name, share - used)
                     if share == used:
                         shares.pop(0)
-                if taken:
-                    self._count(len(taken) + 1)
-                    entries.append([copy, taken])
-        self.multipliers.append({"scale": scale, "queries": entries})
+        self._count(2 * sum(len(numbers) for numbers, _ in columns.values()))
+        self.multipliers.append({"scale": scale, "unit": self._unit, "shares": columns})
         return len(self.multipliers) - 1
 
     def _write(self, node: dict[str, Any], numbers: int = 1) -> int:

@@ -92,7 +92,7 @@ def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
         elif "thin" in node:
             stack.append((node["rest"], box, counted))
         elif "fix" in node:
-            shares = proof["multipliers"][node["fix"]]
+            shares = dict(proof["multipliers"][node["fix"]].tolist())
 
             def low(box: list[set[int]], counted: frozenset[int], shares: dict[int, int] = shares) -> bool:
                 return bound(compiled, terms, box, counted, shares, shift) < (upper + 1) << shift
@@ -115,7 +115,7 @@ def check_proof(compiled: CompiledWorkload, proof: dict[str, Any]) -> None:
         elif node["leaf"] < 0:
             assert not all(box)
         elif all(box):
-            shares = proof["multipliers"][node["leaf"]]
+            shares = dict(proof["multipliers"][node["leaf"]].tolist())
             assert min(shares.values(), default=0) >= 0
             assert bound(compiled, terms, box, counted, shares, shift) < (upper + 1) << shift
 

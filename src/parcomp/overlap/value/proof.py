@@ -3,7 +3,7 @@
 :func:`prove_upper` repeats a value search for rows heavier than ``upper`` and records why there are none, as plain
 integers:
 
-``{"upper": U, "shift": k, "multipliers": [{…}, …], "nodes": [node, …]}``, the first node being the root.  A node is
+``{"upper": U, "shift": k, "multipliers": [pairs, …], "nodes": [node, …]}``, the first node being the root.  A node is
 read with a box (for each attribute a set of values; all values at the root) and a set of counted queries (all at the
 root), and claims that no row in the box satisfies counted queries of more than U in weight.  It is one of
 
@@ -13,10 +13,10 @@ root), and claims that no row in the box satisfies counted queries of more than 
 - ``{"query": q, "in": i, "rest": j}``: cases by a counted query.  Child ``in`` has the box with each attribute that q
   constrains restricted to the values q accepts; child ``rest`` has the same box, without q counted.  A row that
   satisfies q is in the box of ``in``; for one that does not, counting q makes no difference.
-- ``{"leaf": i}`` with i ≥ 0: ``multipliers[i]`` maps entries of ``compiled.term`` to integers λ > 0 in units of
-  ``2**-k``, and all others have λ = 0.  Of the counted queries that some row of the box satisfies, let C be the sum of
-  what the λ of each fall short of ``weight << k``.  Then ``C + Σ_a max_{v in the box} Σ {λ of terms on a of these
-  queries that accept v} < (U + 1) << k``.  This proves the claim by the argument in
+- ``{"leaf": i}`` with i ≥ 0: ``multipliers[i]`` has pairs of an entry of ``compiled.term`` and an integer λ > 0 in
+  units of ``2**-k``, and all others have λ = 0.  Of the counted queries that some row of the box satisfies, let C be
+  the sum of what the λ of each fall short of ``weight << k``.  Then ``C + Σ_a max_{v in the box} Σ {λ of terms on a of
+  these queries that accept v} < (U + 1) << k``.  This proves the claim by the argument in
   :mod:`parcomp.overlap.value.splitting`.  A query that all rows of the box satisfy needs no multipliers: it counts in
   full without.
 - ``{"fix": i, "rest": j}``: by the same sum, with only v left of an attribute, or only the values that accept a query,
@@ -94,10 +94,10 @@ def prove_upper(
     return None
 
 
-def _read(log: npt.NDArray[np.int64]) -> tuple[list[dict[str, Any]], list[dict[int, int]]]:
+def _read(log: npt.NDArray[np.int64]) -> tuple[list[dict[str, Any]], list[npt.NDArray[np.int64]]]:
     """The tree and the multipliers of a log: see ``_proof_log_kernels`` for its entries."""
     nodes: list[dict[str, Any]] = []
-    vectors: list[dict[int, int]] = []
+    vectors: list[npt.NDArray[np.int64]] = []
     # Nodes that miss a child, and the name of the child: the next node read belongs to the last one.
     waiting: list[tuple[dict[str, Any], str]] = []
     at = 0
@@ -105,7 +105,7 @@ def _read(log: npt.NDArray[np.int64]) -> tuple[list[dict[str, Any]], list[dict[i
         kind, number = int(log[at]), int(log[at + 1])
         if kind == SHARES:
             pairs = log[at + 2 : at + 2 + 2 * number].reshape(-1, 2)
-            vectors.append(dict(zip(*pairs.T.tolist(), strict=True)))
+            vectors.append(pairs)
             at += 2 + pairs.size
             continue
         if waiting:
