@@ -217,7 +217,7 @@ def test_the_course_depends_on_neither_slices_nor_processors(monkeypatch: pytest
             search = ValueSearch(compiled, processors=processors)
             while not search.done:
                 search.advance(work)
-            courses.add((search.nodes, search.lower, *(worker.done for worker in search._workers)))
+            courses.add((search.nodes, search.upper, *search.row.tolist(), *(one.done for one in search._workers)))
             shared += sum(worker.done > 0 for worker in search._workers) > 1
         assert len(courses) == 1
     assert shared >= 20
