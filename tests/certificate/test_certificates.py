@@ -115,6 +115,9 @@ def test_tampered_certificates_are_refused():
             if "queries" in node and "in" in node:
                 node["in"], node["out"] = node["out"], node["in"]
                 return
+            if "value" in node:
+                node["like"], node["rest"] = node["rest"], node["like"]
+                return
 
     def forget_multipliers(tampered):
         for entry in tampered["multipliers"]:

@@ -32,7 +32,12 @@ from parcomp.overlap.value._splitting_kernels import (
 __all__ = ["search_slice", "shrink_root"]
 
 _ROUNDS = np.int64(24)  # typed, as a literal would be compiled for anew
+_CAREFUL_ROUNDS = np.int64(12)
 _MOST_TRIES = 8
+
+# With more slots to a query, on average, other values become the best ones within a few rounds: scores have to be exact
+# before multipliers are improved, and rounds are fewer.
+_FEW_SLOTS = 16
 
 # What trying branches may take at one level; where a try takes long, fewer are made.
 _TRYING = 1 << 25
@@ -292,13 +297,20 @@ def _finish_bounding(levels, level, scratch, state, task, bound, slots):
 
 
 @inlined
+def _few_slots(levels, level):
+    """Whether queries have few slots, on average."""
+    return levels.slots[level].sum() <= _FEW_SLOTS * levels.head[level, layout.QUERIES]
+
+
+@inlined
 def _improve(levels, level, scratch, state, task, need):
     """Improve the multipliers by a few float rounds on the pool, and round them."""
     shift = state[tree.SHIFT]
     state[layout.STAGE] = layout.IMPROVED
     load_point(levels, level, scratch, shift)
     goal = np.float32(need / (np.int64(1) << shift) - levels.head[level, layout.COMMITTED])
-    _, _, spent = smooth_rounds(levels, level, scratch, _ROUNDS, task.hot, task.cold, 1.0, goal)
+    rounds = _ROUNDS if _few_slots(levels, level) else _CAREFUL_ROUNDS
+    _, _, spent = smooth_rounds(levels, level, scratch, rounds, task.hot, task.cold, 1.0, goal)
     state[tree.WORK] += spent
     round_multipliers(levels, level, scratch, shift)
     levels.head[level, layout.VECTOR] = layout.UNWRITTEN
@@ -309,8 +321,9 @@ def _close_or_shrink(levels, level, scratch, state, task):
     """Bound a level once and drop what cannot reach the target; True if nothing remains.
 
     Called again and again until the level is closed or its stage is ``BOUNDED``: each time the bound is exact, and once
-    the multipliers are improved.  That comes first where a level has scores from the one it was made of, which tell the
-    best values well enough.  Called for a level that is bounded, it first brings back what was set aside.
+    the multipliers are improved.  That comes first where queries have few slots: the scores that a level has from the
+    one it was made of tell its best values well enough.  Called for a level that is bounded, it first brings back what
+    was set aside.
     """
     shift = state[tree.SHIFT]
     need = (state[tree.TARGET] + 1) << shift
@@ -326,7 +339,7 @@ def _close_or_shrink(levels, level, scratch, state, task):
             return True
         if state[layout.STAGE] == layout.BOUNDED:
             return False
-        if levels.head[level, layout.QUERIES] > 0:
+        if 0 < levels.head[level, layout.QUERIES] and _few_slots(levels, level):
             pick_pools(levels, level, scratch, 0, levels.live.shape[1])
             pool_bits(levels, level, scratch)
             _improve(levels, level, scratch, state, task, need)
