@@ -112,3 +112,14 @@ def test_interrupt_of_what_needs_a_bracket_ends_it(monkeypatch):
         pc.privacy_loss(workload, "pure")
     with pytest.raises(KeyboardInterrupt):
         pc.plan(workload, "pure", 1)
+
+
+def test_a_row_that_is_found_while_another_is_learned_is_not_lost():
+    """The only search under way closes its bracket in the midst of a turn, when it is told of a lighter row."""
+    chosen = (Strategy.SWEEP, Strategy.ROW_SEARCH, Strategy.COLORING, Strategy.BOX_SEARCH, Strategy.LEAN_SEARCH)
+    for number in range(12_000, 13_000):
+        compiled = random_workload(number)
+        engine = Engine(compiled, strategies=chosen)
+        while engine.advance(32):
+            pass
+        assert engine.bracket().lower == engine.bracket().upper == heaviest_row(compiled)[0]

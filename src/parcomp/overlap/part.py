@@ -145,6 +145,8 @@ class PartSearch(Search):
                 self._found(search.lower, search.row, search.upper, search.strategy)
             for search in searches:
                 search.learn(self.lower, self.row, self.upper)
+                # One that learns in the midst of a turn looks first at what its workers have found in it.
+                self._found(search.lower, search.row, search.upper, search.strategy)
             yield work
 
     def _helly(self) -> Slices[bool]:
