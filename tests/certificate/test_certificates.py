@@ -195,7 +195,7 @@ def test_a_value_that_is_not_dominated_may_not_be_dropped():
 def by_values(workload, upper):
     """A certificate of an upper end in units, by the cases of value search and nothing else."""
     compilation = compile_workload(workload)
-    proof = certify._Proof(compilation)
+    proof = certify._Proof(compilation, certify.NUMBER_LIMIT)
     compiled = compilation.compiled
     case = certify._Case(
         compiled,

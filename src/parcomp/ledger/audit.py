@@ -40,7 +40,7 @@ from parcomp.ledger.load import Load
 from parcomp.ledger.queries import ChargedQueries
 from parcomp.ledger.strategy import StrategyRecord, unpacked
 from parcomp.model import Domain, Query, Workload, groups_touched, lift, over_codes, parse_json, queries_of
-from parcomp.overlap import LiveOverlap, WorkloadOverlap, max_overlap
+from parcomp.overlap import LiveOverlap, WorkloadOverlap
 from parcomp.planning import atoms_charge, strategy_charge
 from parcomp.privacy import Neighbours, find_measure, neighbor_units
 
@@ -52,7 +52,8 @@ _FIRST_WORK = 1 << 29
 _PROVEN_CHARGES = 300
 _PROOF_SECONDS = 2.0
 _PROOF_NODES = 1000
-"""Up to how many charges a proof is asked for, how long the solver may take, and how long a proof is still checked."""
+_PROOF_NUMBERS = 2_000_000
+"""Up to how many charges a proof is asked for, how long the solver may take, and how long a proof may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +341,9 @@ class _Accountant:
         """A bound of the maximum overlap by a proof that was checked; None if there is no short one."""
         if len(self._workload) > _PROVEN_CHARGES:
             return None
-        certificate = max_overlap(self._workload, _PROOF_SECONDS).certificate
+        overlap = WorkloadOverlap(self._workload)
+        bracket = overlap.within_time(self._workload.additive_units(), time.monotonic() + _PROOF_SECONDS)
+        certificate = overlap.certificate(bracket, _PROOF_NUMBERS)
         nodes = certificate["proof"]
         if len(nodes) > _PROOF_NODES or any("search" in node for node in nodes):
             return None

@@ -58,10 +58,13 @@ _PART_WORK = 1 << 27
 """Word operations spent on bracketing one of several parts."""
 
 
-def certificate(compilation: Compilation, bracket: Bracket) -> dict[str, Any]:
-    """A certificate of a bracket in units of cost, whose row has codes; its proof may be ``{"search": true}``."""
+def certificate(compilation: Compilation, bracket: Bracket, most_numbers: int | None = None) -> dict[str, Any]:
+    """A certificate of a bracket in units of cost, whose row has codes.
+
+    Its proof is ``{"search": true}`` where one would take more than so many numbers, ``NUMBER_LIMIT`` if that is None.
+    """
     workload = compilation.workload
-    proof = _Proof(compilation)
+    proof = _Proof(compilation, NUMBER_LIMIT if most_numbers is None else most_numbers)
     root = _Case(
         compilation.compiled,
         [[position] for position in compilation.queries.tolist()],
@@ -111,10 +114,10 @@ class _Case:
 class _Proof:
     """Nodes in the order of the certificate: a parent is written before its children."""
 
-    def __init__(self, compilation: Compilation) -> None:
+    def __init__(self, compilation: Compilation, most_numbers: int) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.multipliers: list[dict[str, Any]] = []
-        self._numbers = 0
+        self._numbers, self._most_numbers = 0, most_numbers
         self._unit = compilation.unit
         self._workload = compilation.workload
         self._weights = compilation.workload.additive_units().tolist()
@@ -208,11 +211,11 @@ class _Proof:
             if cover.bound <= target:
                 return self._cover(case, zip(cover.multipliers.tolist(), cover.sets, strict=True))
             if overlap_is_clique(case.compiled):
-                limit = max(0, NUMBER_LIMIT - self._numbers)
+                limit = max(0, self._most_numbers - self._numbers)
                 cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK)
                 if cases is not None:
                     return self._cases(case, cases)
-        tree = prove_upper(case.compiled, target, size_limit=max(0, NUMBER_LIMIT - self._numbers))
+        tree = prove_upper(case.compiled, target, size_limit=max(0, self._most_numbers - self._numbers))
         if tree is None:
             raise _TooLongError
         return self._tree(case, tree, target + base)
@@ -358,5 +361,5 @@ class _Proof:
 
     def _count(self, numbers: int) -> None:
         self._numbers += numbers
-        if self._numbers > NUMBER_LIMIT:
+        if self._numbers > self._most_numbers:
             raise _TooLongError

@@ -106,14 +106,17 @@ class WorkloadOverlap:
         row = np.array([np.searchsorted(codes, code) for codes, code in pairs], np.int32)
         return [int(position) for position in self.queries[self._compilation.compiled.members(row)]]
 
-    def certificate(self, bracket: Bracket) -> dict[str, Any]:
-        """A proof of a bracket that was found for the workload's own costs; it may say that it rests on search."""
+    def certificate(self, bracket: Bracket, most_numbers: int | None = None) -> dict[str, Any]:
+        """A proof of a bracket that was found for the workload's own costs; it may say that it rests on search.
+
+        It does where the proof would take more than so many numbers.
+        """
         if self._compilation is None:
             return certificate_by_search(self._workload, bracket)
         weights, unit = self._weights(self._workload.additive_units())
         compiled = dataclasses.replace(self._compilation.compiled, weights=weights)
         compilation = dataclasses.replace(self._compilation, workload=self._workload, compiled=compiled, unit=unit)
-        return certificate(compilation, bracket)
+        return certificate(compilation, bracket, most_numbers)
 
     def _weights(self, units: Units) -> tuple[npt.NDArray[np.int64], int]:
         costs = units[self.queries]
