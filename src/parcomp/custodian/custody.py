@@ -56,11 +56,16 @@ class Custody:
         self._idle = threading.Condition(self._lock)
         self._users = 0
         """How many requests are under way, for each of which settings and ledger stay what they are."""
+        self._mark: MarkFile | None = None
 
     def _open(self, settings: Settings) -> None:
         """Open the ledger, which must be there, and read the books."""
         self.settings = settings
-        self._mark = None if settings.mark is None else MarkFile(settings.mark)
+        if settings.mark is None:
+            self._mark = None
+        elif self._mark is None or str(self._mark.path) != settings.mark:
+            # Else it is opened again after a load, and what was seen before stays known.
+            self._mark = MarkFile(settings.mark)
         self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
         self._books = Books(settings, self._ledger.binding)
         self._shelf = Shelf()

@@ -47,10 +47,10 @@ Viewer = ContextVar[Role | None]("viewer", default=None)
 class Desk:
     """The custodian of a settings file, for the requests of one process."""
 
-    def __init__(self, path: str | Path, custodian: Custodian | None = None) -> None:
-        """``custodian`` is one that was opened already."""
+    def __init__(self, path: str | Path, custodian: Custodian | None = None, head: str | None = None) -> None:
+        """``custodian`` is one that was opened already; one that is opened here must hold ``head``."""
         self.path = Path(path)
-        self._tenure = Tenure(custodian or Custodian.open(self.path))
+        self._tenure = Tenure(custodian or Custodian.open(self.path, head=head))
         self.settings: Settings = self._tenure.custodian.settings
         self._access = Access(self.settings)
         serving = self.settings.serving
@@ -181,12 +181,15 @@ class Desk:
             raise
 
     async def _reopen(self) -> None:
-        """Open the custodian again: the table may have been loaded anew, or a database restarted."""
+        """Open the custodian again: the table may have been loaded anew, or a database restarted.
+
+        A ledger that lacks what was seen of it here was rolled back, and is not taken, whatever its mark says.
+        """
         if time.monotonic() - self._reopened_at < _REOPEN_SECONDS:
             return
         self._reopened_at = time.monotonic()
         try:
-            fresh = await self._opening.run(Custodian.open, self.path)
+            fresh = await self._opening.run(self._tenure.call, Custodian.successor, self.path)
         except ParcompError as error:
             logger.error("reopening failed", reason=str(error))
             return

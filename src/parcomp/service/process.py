@@ -39,6 +39,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 
 _SETTINGS = "PARCOMP_SERVED_SETTINGS"
 _WORKERS = "PARCOMP_SERVED_WORKERS"
+_HEAD = "PARCOMP_SERVED_HEAD"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _NOT_STARTED = "the server did not start; the lines before this one say why"
 
@@ -46,7 +47,7 @@ _NOT_STARTED = "the server did not start; the lines before this one say why"
 def worker_app() -> FastAPI:
     """The application of a worker, whose settings file the environment names."""
     configure_logs()
-    return create_app(os.environ[_SETTINGS], workers=int(os.environ[_WORKERS]))
+    return create_app(os.environ[_SETTINGS], workers=int(os.environ[_WORKERS]), head=os.environ[_HEAD] or None)
 
 
 def listen(host: str = "127.0.0.1", port: int = 8000) -> socket.socket:
@@ -91,7 +92,7 @@ def serve(
         except BaseException:
             custodian.close()
             raise
-        os.environ |= {_SETTINGS: str(Path(path).resolve()), _WORKERS: str(workers)}
+        os.environ |= {_SETTINGS: str(Path(path).resolve()), _WORKERS: str(workers), _HEAD: head or ""}
         configure_logs()
         shown_host, shown_port = taken.getsockname()[:2]
         announce(f"http://{f'[{shown_host}]' if ':' in shown_host else shown_host}:{shown_port}")
