@@ -17,6 +17,7 @@ from parcomp.errors import LedgerError, ParcompError
 from parcomp.ledger import AccessKey, Role, find_key
 from parcomp.noise import Mechanism
 from parcomp.service.gathering import Gathering
+from parcomp.service.pace import Pacing
 from parcomp.service.pool import Pool
 from parcomp.service.problems import Problem
 from parcomp.service.tenure import Tenure
@@ -132,11 +133,16 @@ class Desk:
     async def batch(
         self, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """The same for a batch, of which a name has one in work at a time: it can take all threads for long."""
+        """The same for a batch, of which a name has one in work at a time: it can take all threads for long.
+
+        The name is taken until the response is sent: were it free when the work has ended, whoever tries would know how
+        long that took.
+        """
         if name in self._batching:
             detail = "a batch of this key is being worked on; send the next when it is answered"
             raise Problem(429, "rate", detail, headers={"Retry-After": "1"})
-        begun = False
+        begun, pace, loop = False, Pacing.get(), asyncio.get_running_loop()
+        free = partial(self._batching.discard, name)
 
         def alone(custodian: Custodian) -> T:
             nonlocal begun
@@ -144,7 +150,7 @@ class Desk:
             try:
                 return call(custodian, *args, **named)
             finally:
-                self._batching.discard(name)
+                loop.call_soon_threadsafe(pace.when_sent, free)
 
         self._batching.add(name)
         try:
@@ -152,7 +158,7 @@ class Desk:
         finally:
             # What has begun goes on, whether or not somebody waits for it.
             if not begun:
-                self._batching.discard(name)
+                pace.when_sent(free)
 
     async def look(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """The same for what only looks, and is quick."""
