@@ -95,14 +95,18 @@ class Desk:
             async with self._refreshing:
                 began = time.monotonic()
                 if began - self._keys_at > _KEYS_SECONDS:
-                    self._keys = await self._looking_up.run(self._access.keys)
+                    try:
+                        self._keys = await self._looking_up.run(self._access.keys)
+                    except LedgerError as error:
+                        logger.warning("keys", reason=str(error))
+                        raise
                     self._keys_at = began
         return find_key(self._keys, key)
 
     async def ready(self) -> None:
         """Raise unless requests can be answered; it is looked at once for all who ask at the same time."""
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._run(self._probing, "", Custodian.ready))
+            self._probe = asyncio.create_task(self._run(self._probing, "", self._check_usable))
             # Whoever waited may be gone, and then nobody else asks for the exception.
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
         try:
@@ -111,6 +115,10 @@ class Desk:
         except TimeoutError:
             detail = f"the ledger or the table did not answer within {_READY_SECONDS:g} s"
             raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"}) from None
+
+    def _check_usable(self, custodian: Custodian) -> None:
+        custodian.ready()
+        self._access.keys()
 
     async def _ask_together(self, asks: Sequence[Ask]) -> Sequence[Answer | Exception]:
         # For all who ask: it is short, since what they ask was read before.

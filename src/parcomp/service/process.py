@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from parcomp.custodian import Custodian, Settings
+from parcomp.custodian import Access, Custodian, Settings
 from parcomp.errors import ServiceError, SettingsError
 from parcomp.service.app import create_app
 from parcomp.service.watch import configure_logs
@@ -85,10 +85,12 @@ def serve(
     """
     settings = Settings.load(path)
     with closing(listening or listen(host, port)) as taken:
-        # What is wrong with the ledger, its mark or the table is said here, once, and not by every worker.
+        # What is wrong with the ledger, its mark, its keys or the table is said here, once, and not by every worker.
         custodian = Custodian.open(path, head=head)
         try:
             custodian.ready()
+            with Access(settings) as access:
+                access.keys()
         except BaseException:
             custodian.close()
             raise
