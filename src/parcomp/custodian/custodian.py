@@ -395,6 +395,16 @@ class Custodian(StrategicAnswering):
         with closing(opened) as ledger, ledger.transaction() as transaction:
             return [one for one in self._appended if transaction.digest(one.number) == one.digest]
 
+    def is_outdated(self) -> bool:
+        """Whether the table was loaded anew since this was opened, so that what was charged pays for nothing any more.
+
+        It may be called after the custodian was closed.
+        """
+        opened = open_marked_ledger(self.settings.ledger, self.settings.binding, self._mark)
+        with closing(opened) as ledger:
+            load = ledger.last_load()
+        return load is not None and load[0] > self._loaded
+
     def ready(self) -> None:
         """Raise unless the table and the ledger can be used; charges nothing."""
         self._table()
