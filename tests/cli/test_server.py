@@ -271,6 +271,23 @@ def test_a_rehearsal_is_free_and_asks_the_server_for_its_domain_only(served, cap
     assert served.charges() == []
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_rehearsal_has_the_noise_of_the_server(tmp_path, monkeypatch, capsys, neighbours):
+    """A sum's noise follows from what neighboring tables differ by."""
+    ages = {"low": -5, "high": 19}
+    domain = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age": ages}}
+    with people(tmp_path / "many", domain=domain, neighbours=neighbours, rows_per_person=3) as served:
+        monkeypatch.setenv("PARCOMP_KEY", served.keys["anna"])
+        at, here = ("--server", served.url), ("-c", str(served.path), "--as", "anna")
+        asked = ("SELECT SUM(age) FROM people", "--epsilon", "0.01", "--json")
+        told = [
+            run(capsys, command, *asked, *more)[1][0]
+            for command, more in (("quote", at), ("ask", (*at, "--dummy")), ("ask", (*here, "--dummy")))
+        ]
+        assert len({one["expected_error"] for one in told}) == 1
+        assert [one["rows_per_person"] for one in told] == [3, 3, 3]
+
+
 def test_a_session_with_a_server(served, tmp_path):
     """On a terminal: completion from the server's domain, a quote, an answer, the budget, the history, a refusal."""
     terminal = Terminal(["shell", "--server", served.url, "--epsilon", "0.1"], tmp_path)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from parcomp.custodian import Custodian
+from parcomp.custodian import Custodian, Settings, load_table
 from parcomp.custodian.books import Books
 from parcomp.errors import CostError, DataError, IdempotencyError, ParcompError, RefusedError, SettingsError, SqlError
 from parcomp.privacy.measures import MEASURES
@@ -263,6 +263,36 @@ def test_an_unanswered_charge_is_answered_when_the_same_is_asked_again(custodian
     answer = custodian.ask(WOMEN, epsilon="0.6")
     assert (answer.charge, answer.cost, answer.cached) == (1, 0, True)
     assert custodian.balance().charges == 1
+
+
+@pytest.mark.parametrize("strategy", ["independent", "atoms"])
+def test_what_a_load_before_the_count_has_made_of_a_charge_is_told(tmp_path, monkeypatch, strategy):
+    """The charge stands and its answer is of rows that are gone, so that the same is charged again."""
+    path = write_custodian(tmp_path)
+    statements = [WOMEN, WOMEN + " AND age < 5"]
+
+    def loaded(self, *_asked):
+        with (tmp_path / "people.csv").open("a", newline="") as file:
+            file.write("F,3\r\n")
+        load_table(Settings.load(path))
+        raise DataError("the coded table is gone")
+
+    with Custodian.open(path) as custodian:
+        custodian.ask(WOMEN + " AND age = 9", epsilon="0.1")
+        assert not custodian.is_outdated()
+        for count in ("measure", "count_classes"):
+            monkeypatch.setattr(type(custodian._table()), count, loaded)
+        with pytest.raises(DataError, match=r"what it bought is gone: .* asking the same again is charged"):
+            custodian.ask_batch(statements, budget="0.2", strategy=strategy, key="k")
+        monkeypatch.undo()
+        assert custodian.latest_charges()
+        assert custodian.is_outdated()
+    with Custodian.open(path) as custodian:
+        spent = custodian.balance().loss
+        with pytest.raises(IdempotencyError, match="before the table was loaded anew"):
+            custodian.ask_batch(statements, budget="0.2", strategy=strategy, key="k")
+        assert custodian.ask_batch(statements, budget="0.2", strategy=strategy)[0].cost > 0
+        assert custodian.balance().loss > spent
 
 
 def test_an_interrupt_in_the_middle_of_booking_leaves_the_books_right(custodian, monkeypatch):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import pytest
 
-from parcomp.custodian import Custodian
+from parcomp.custodian import Custodian, Settings
 from parcomp.errors import CostError, DataError, LedgerError, LedgerWarning, MissingLedgerError
 from parcomp.ledger import audit_charges
-from parcomp.ledger.mark import MarkFile, UnwritableMarkError
-from tests.custodians import open_custodian, write_custodian
+from parcomp.ledger.mark import Mark, MarkFile, UnwritableMarkError
+from tests.custodians import audited, open_custodian, write_custodian
 
 WOMEN = "SELECT COUNT(*) FROM people WHERE sex = 'F'"
 MEN = "SELECT COUNT(*) FROM people WHERE sex = 'M'"
@@ -171,7 +172,134 @@ def test_an_answer_is_not_drawn_a_second_time_by_a_custodian_that_goes_on(tmp_pa
             for sql in (WOMEN, MEN):
                 with pytest.raises(LedgerError, match="rolled back"):
                     use(sql, epsilon="0.1")
-        assert len(custodian.charges()) == 1
+        with pytest.raises(LedgerError, match="rolled back"):
+            custodian.charges()
+
+
+def test_charges_are_not_told_of_a_shortened_ledger_without_a_mark(tmp_path):
+    """The books know better, where settings keep no mark."""
+    settings = replace(Settings.load(write_custodian(tmp_path)), mark=None)
+    with Custodian(settings) as custodian:
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        custodian.ask(WOMEN, epsilon="0.1")
+        restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+        with pytest.raises(LedgerError, match="the ledger was rolled back: this process has seen charge 1"):
+            custodian.charges()
+
+
+READERS = {
+    "ask": lambda custodian: custodian.ask(MEN, epsilon="0.1"),
+    "quote": lambda custodian: custodian.quote(MEN, epsilon="0.1"),
+    "quote_batch": lambda custodian: custodian.quote_batch([MEN], epsilon="0.1"),
+    "derive": lambda custodian: custodian.ask(WOMEN, derive=True),
+    "estimates": lambda custodian: custodian.estimates(),
+    "balance": lambda custodian: custodian.balance(),
+    "charges": lambda custodian: custodian.charges(),
+    "spending": lambda custodian: custodian.spending(),
+    "graph": lambda custodian: custodian.overlook.graph(10),
+    "map": lambda custodian: custodian.overlook.map("sex", "age"),
+    "ready": lambda custodian: custodian.ready(),
+}
+
+
+@pytest.mark.parametrize("mark", ["kept", "deleted", "restored"])
+@pytest.mark.parametrize("read", READERS)
+def test_nothing_is_told_of_a_ledger_that_is_rolled_back_under_a_custodian(tmp_path, read, mark):
+    """Nor is its mark set back: whoever opens it again with the memory of what was seen refuses it as well."""
+    path, file = write_custodian(tmp_path), tmp_path / "custodian.mark"
+    with Custodian.open(path) as custodian:
+        custodian.ask(WOMEN, epsilon="0.1")
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        earlier = file.read_bytes()
+        custodian.ask(MEN, epsilon="0.2")
+        restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+        if mark == "deleted":
+            file.unlink()
+        elif mark == "restored":
+            file.write_bytes(earlier)
+        left = file.read_bytes() if file.exists() else None
+        with pytest.raises(LedgerError, match="the ledger was rolled back"):
+            READERS[read](custodian)
+        with pytest.raises(LedgerError, match="the ledger was rolled back"):
+            custodian.successor(path)
+        assert (file.read_bytes() if file.exists() else None) == left
+
+
+def test_a_successor_refuses_a_copy_that_lacks_an_answer(tmp_path, monkeypatch):
+    """It would be drawn a second time for its charge."""
+    path = write_custodian(tmp_path)
+    with Custodian.open(path) as custodian:
+        stored = Custodian._stored
+
+        def copied(self, *arguments):
+            restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+            return stored(self, *arguments)
+
+        monkeypatch.setattr(Custodian, "_stored", copied)
+        custodian.ask(WOMEN, epsilon="0.5")
+        restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+        (tmp_path / "custodian.mark").unlink()
+        with pytest.raises(LedgerError, match="fewer than 1 answers"):
+            custodian.successor(path)
+
+
+def test_a_successor_goes_on_and_knows_what_was_seen_before_it(tmp_path):
+    path = write_custodian(tmp_path)
+    with Custodian.open(path) as custodian:
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        first = custodian.ask(WOMEN, epsilon="0.1")
+        with custodian.successor(path) as successor:
+            assert successor.ask(WOMEN, epsilon="0.1").value == first.value
+            restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+            (tmp_path / "custodian.mark").unlink()
+            with pytest.raises(LedgerError, match="the ledger was rolled back"):
+                successor.ask(MEN, epsilon="0.1")
+            with pytest.raises(LedgerError, match="the ledger was rolled back"):
+                successor.successor(path)
+
+
+def test_a_successor_knows_what_was_lost_while_it_was_opened(tmp_path, monkeypatch):
+    """The copy comes in after the ledger was looked at, and before it is opened for use."""
+    path = write_custodian(tmp_path)
+    with Custodian.open(path) as custodian:
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        custodian.ask(WOMEN, epsilon="0.9")
+
+        check = Mark.check
+
+        def put_back(self, ledger):
+            check(self, ledger)
+            monkeypatch.undo()
+            restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+            (tmp_path / "custodian.mark").unlink()
+
+        monkeypatch.setattr(Mark, "check", put_back)
+        successor = custodian.successor(path)
+        with successor, pytest.raises(LedgerError, match="the ledger was rolled back"):
+            successor.ask(MEN, epsilon="0.9")
+
+
+def test_a_ledger_that_is_rolled_back_takes_no_load(tmp_path, monkeypatch):
+    """Whether it is rolled back before the table is read or meanwhile, and although the mark is lost."""
+    path = write_custodian(tmp_path)
+    with Custodian.open(path) as custodian:
+        restore(tmp_path / "ledger.db", tmp_path / "copy.db")
+        custodian.ask(WOMEN, epsilon="0.1")
+
+        def put_back(*_arguments, **_named):
+            restore(tmp_path / "copy.db", tmp_path / "ledger.db")
+            (tmp_path / "custodian.mark").unlink()
+
+        monkeypatch.setattr("parcomp.custodian.custodian.load_table", put_back)
+        with pytest.raises(LedgerError, match="the ledger was rolled back"):
+            custodian.load()
+        monkeypatch.undo()
+    with Custodian.open(path) as custodian:
+        custodian.ask(WOMEN, epsilon="0.1")
+        put_back()
+        with pytest.raises(LedgerError, match="the ledger was rolled back"):
+            custodian.load()
+    assert not audited(custodian.settings).loads
 
 
 def test_what_was_seen_is_marked_whoever_charged_it(tmp_path):

@@ -41,7 +41,7 @@ NOT_RUN = {
     ("docs/ledger.md", "text"): (1, "the order of the fields of a digest, which tests/ledger recomputes"),
     ("docs/service.md", "nginx"): (1, "a proxy's settings"),
     ("docs/service.md", "sh"): (1, "needs an engine for containers; tests/docs/test_deploy.py reads the files"),
-    ("docs/ledger.md", "sql"): (1, "grants, which tests/contract/test_postgres_ledger.py gives"),
+    ("docs/ledger.md", "sql"): (2, "grants, which tests/contract/test_postgres_grants.py gives"),
 }
 """The blocks that the tests below do not take, by page and language: how many there are, and who looks at them."""
 

@@ -81,6 +81,12 @@ def _session(served: Served):
     yield served.ask("SELECT sex, COUNT(*) AS n, AVG(age), STDDEV(age), MEDIAN(age) FROM people GROUP BY sex")
     yield served.ask("SELECT COUNT(DISTINCT age), ROUND(AVG(age), 2), SUM(age) / COUNT(*) FROM people")
     yield served.ask("SELECT COUNT(*) FROM people WHERE sex = 'F' AND sex = 'M'")
+    yield served.ask("SELECT CAST(COUNT(*) AS TEXT), CAST(AVG(age) AS TEXT) FROM people", "0.01")
+    yield served.ask(
+        "SELECT sex, CASE WHEN COUNT(*) > 40 THEN 'very many' ELSE sex END FROM people GROUP BY sex", "0.01"
+    )
+    chosen = "CASE WHEN COUNT(*) > 90 THEN 'é' WHEN AVG(age) > 1 THEN CAST(-COUNT(*) / 3 AS TEXT) END"
+    yield served.ask(f"SELECT {chosen}, COUNT(*), SUM(age) FROM people", "0.01")
     statements = [{"sql": f"SELECT COUNT(*) FROM people WHERE age = {age}"} for age in range(4)]
     yield served.call("POST", "/v1/batches", json={"statements": statements, "budget": "0.1"})
     yield served.ask("SELECT sex, VARIANCE(age) FROM people WHERE sex = 'F' GROUP BY sex")

@@ -138,31 +138,36 @@ def answered(charge: int) -> None:
 
 def what_was_charged() -> tuple[str, list[int] | None]:
     """What a command that was interrupted has charged, in words and by number; None if that cannot be found out."""
-    numbers = set(_answered)
+    numbers, outdated = set(_answered), False
     try:
         for custodian in _asking:
             numbers |= {charge.number for charge in custodian.latest_charges()}
+            outdated |= bool(numbers) and custodian.is_outdated()
     except (ParcompError, OSError, KeyboardInterrupt):
         return (
             "whether something was charged cannot be found out, as the ledger cannot be read; "
-            "if it was, asking the same again is free",
+            "if it was, asking the same again is free until the table is loaded anew",
             None,
         )
-    return charges_in_words(sorted(numbers)), sorted(numbers)
+    return charges_in_words(sorted(numbers), outdated=outdated), sorted(numbers)
 
 
-def charges_in_words(numbers: Sequence[int]) -> str:
-    """What stands in the ledger of a request that was interrupted.
+def charges_in_words(numbers: Sequence[int], *, outdated: bool = False) -> str:
+    """What stands in the ledger of a request that was interrupted; ``outdated`` if the table was loaded anew since.
 
     >>> charges_in_words([])
     'nothing was charged'
     >>> charges_in_words([7, 8])
     'charges 7 and 8 were made; asking the same again is free'
+    >>> charges_in_words([7], outdated=True)
+    'charge 7 was made; the table was loaded anew since, so asking the same again is charged'
     """
     if not numbers:
         return "nothing was charged"
     *first, last = map(str, numbers)
     named = f"charges {', '.join(first)} and {last} were made" if first else f"charge {last} was made"
+    if outdated:
+        return f"{named}; the table was loaded anew since, so asking the same again is charged"
     return f"{named}; asking the same again is free"
 
 

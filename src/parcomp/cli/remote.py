@@ -224,16 +224,27 @@ def _rehearsed(
     """
     from contextlib import closing
 
-    from parcomp.custodian import Settings
+    from parcomp.custodian import Balance, Settings
     from parcomp.custodian.rehearsal import Rehearsal
     from parcomp.custodian.request import read_request
     from parcomp.model import Domain
     from parcomp.privacy import find_measure
 
-    domain, told = Domain.described(client.domain()), client.budget()
-    measure = find_measure(told["measure"])
-    budget = measure.budget_down(str(told["budget"]))
-    settings = Settings(told["dataset"], "", "", domain, measure, budget, "")
+    described, told = client.domain(), Balance.read(client.budget())
+    measure = find_measure(told.measure)
+    settings = Settings(
+        told.dataset,
+        told.version,
+        "",
+        Domain.described(described),
+        measure,
+        measure.budget_down(str(told.budget)),
+        "",
+        # What a sum may change by, and so its noise, follows from both.
+        neighbours=told.neighbours,
+        rows_per_person=told.rows_per_person,
+        complete=tuple(described.get("complete", ())),
+    )
     given: Any = costs
     asked = read_request(settings, "", statements, estimate=estimate, **given)
     with closing(Rehearsal(settings)) as rehearsal:

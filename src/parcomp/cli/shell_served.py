@@ -61,7 +61,8 @@ class ServedSession(Session):
     def _after_interrupt(self) -> None:
         # Only the server knows on which side of its commit the interrupt came.
         words = (
-            "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
+            "whether something was charged is to be seen by \\history; if it was, asking the same again is free "
+            "until the table is loaded anew"
             if self._asks
             else "nothing was charged"
         )

@@ -236,9 +236,13 @@ class CustodianSession(Session):
     def _after_interrupt(self) -> None:
         before = self._custodian
         try:
-            words = charges_in_words([charge.number for charge in before.latest_charges()] if self._asks else [])
+            made = [charge.number for charge in before.latest_charges()] if self._asks else []
+            words = charges_in_words(made, outdated=bool(made) and before.is_outdated())
         except ParcompError:
-            words = "whether something was charged is to be seen by \\history; if it was, asking the same again is free"
+            words = (
+                "whether something was charged is to be seen by \\history; if it was, asking the same again is free "
+                "until the table is loaded anew"
+            )
         print(f"parcomp: interrupted; {words}", file=sys.stderr)
         before.close()
         self._custodian = pc.Custodian.open(self._path)

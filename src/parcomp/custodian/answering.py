@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcomp.custodian.answer import Answer
-from parcomp.custodian.custody import STANDS, Custody
+from parcomp.custodian.custody import Custody
 from parcomp.custodian.deriving import Derived, derived
 from parcomp.custodian.effort import Effort
 from parcomp.custodian.estimating import Estimated, estimated_apart
@@ -238,7 +238,7 @@ class Answering(Custody):
             try:
                 measured = table.measure([release.statement for release in missing.values()])
             except DataError as error:
-                raise DataError(f"{error}; {STANDS}") from None
+                raise DataError(f"{error}; {self._what_stands()}") from None
             noisy = {digest: r.noisy(m) for (digest, r), m in zip(missing.items(), measured, strict=True)}
             stored |= self._ledger.store_answers(noisy)
         return stored
@@ -287,4 +287,4 @@ class Answering(Custody):
             )
         except ArithmeticError:
             # What is worked out from noisy numbers is anybody's to write, and what it is worked out from was paid for.
-            raise DataError(f"what was asked cannot be shown as numbers; {STANDS}") from None
+            raise DataError(f"what was asked cannot be shown as numbers; {self._what_stands()}") from None

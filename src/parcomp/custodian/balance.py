@@ -11,7 +11,7 @@ from parcomp.costs import short_down, short_up
 from parcomp.custodian.books import Books
 from parcomp.custodian.settings import Settings
 from parcomp.errors import one_line
-from parcomp.privacy import MeasureName, find_measure, guarantee_in_words
+from parcomp.privacy import MeasureName, Neighbours, find_measure, guarantee_in_words
 from parcomp.tabular import counted, text_table
 
 __all__ = ["Balance", "Share", "balance_of"]
@@ -61,6 +61,7 @@ class Balance:
     With a budget of (ε, δ), ``delta`` is its δ, and ``epsilon`` has the amounts as an ε at that δ: what was spent
     rounded up, what is left rounded down.  ``guarantee`` says in words what was spent, and against what; all amounts
     are for all ``rows_per_person`` rows of a person, and ``bounded`` says that no more were taken of anyone.
+    ``neighbours`` is what two neighboring tables differ by.
     """
 
     measure: MeasureName
@@ -77,6 +78,7 @@ class Balance:
     guarantee: str = ""
     rows_per_person: int = 1
     bounded: bool = False
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     @property
     def spent(self) -> int | float:
@@ -98,7 +100,7 @@ class Balance:
 
     def document(self) -> dict[str, Any]:
         """The balance as the service tells it: with what is left, and what all of it is about."""
-        more = {name: getattr(self, name) for name in ("remaining", *_ABOUT, "bounded")}
+        more = {name: getattr(self, name) for name in ("remaining", *_ABOUT, "bounded", "neighbours")}
         return {**self.as_json(), "analysts": {name: one.document() for name, one in self.analysts.items()}, **more}
 
     @classmethod
@@ -115,6 +117,7 @@ class Balance:
             epsilon=_infinite(document.get("epsilon", {}), document),
             **{name: document[name] for name in _ABOUT},
             bounded=document.get("bounded", False),
+            neighbours=Neighbours(document.get("neighbours", Neighbours.ADD_REMOVE)),
         )
 
     def __repr__(self) -> str:
@@ -198,6 +201,7 @@ def balance_of(settings: Settings, books: Books, analyst: str | None = None) -> 
             implied=implied,
         ),
         rows_per_person=rows,
+        neighbours=settings.neighbours,
         bounded=bool(settings.person),
     )
 

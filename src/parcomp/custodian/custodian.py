@@ -27,7 +27,7 @@ from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategic import StrategicAnswering
 from parcomp.errors import ArgumentError, LedgerError, ParcompError, SettingsError, shown
-from parcomp.ledger import Charge, MarkFile, open_marked_ledger
+from parcomp.ledger import Charge, MarkFile, open_marked_ledger, rolled_back
 from parcomp.model import Domain, Query
 
 if TYPE_CHECKING:
@@ -150,6 +150,24 @@ class Custodian(StrategicAnswering):
                     raise LedgerError(_WITHOUT_HEAD.format(shown(head)))
         return cls(settings)
 
+    def successor(self, path: str | Path) -> Custodian:
+        """The custodian of a settings file, to take the place of this one, as after a load or a restart of a database.
+
+        Its ledger must have all charges and answers that this one has seen: one that lacks any was rolled back, and is
+        refused, even where the mark is lost.  The successor goes on to know of them.
+        """
+        settings, binding = Settings.load(path), self._ledger.binding
+        seen = None if self._mark is None else self._mark.seen(binding)
+        if seen is not None:
+            # Before it is opened for use, which would mark it.
+            mark = None if settings.mark is None else MarkFile(settings.mark)
+            with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as ledger:
+                seen.check(ledger)
+        successor = type(self)(settings)
+        if seen is not None and successor._mark is not None:
+            successor._mark.remember(binding, seen)
+        return successor
+
     @classmethod
     def create(
         cls,
@@ -182,6 +200,7 @@ class Custodian(StrategicAnswering):
         where it is.  ``domain`` is one that extends the domain so far.  Other custodians have to be opened again.
         """
         settings = self.settings if domain is None else replace(self.settings, domain=read_domain(domain))
+        self._look_at_the_mark()
         load_table(settings, frame=table, agree=agree, progress=progress)
         with self._lock:
             while self._users:
@@ -356,10 +375,12 @@ class Custodian(StrategicAnswering):
     def charges(self) -> list[Charge]:
         """The ledger's charges, in order, with the loads of the table among them."""
         with self._opened_books() as books:
+            self._look_at_the_mark()
             entered = books.entered
         # A ledger that has the last entry of the books has all of them: only what follows is read.
         if entered and self._ledger.digest(len(entered)) != entered[-1].digest:
-            return self._ledger.charges()
+            number = len(entered)
+            raise rolled_back(f"this process has seen charge {number}", "does not have it as it was")
         return [*entered, *self._ledger.charges(after=len(entered))]
 
     def latest_charges(self) -> list[Charge]:
@@ -373,6 +394,16 @@ class Custodian(StrategicAnswering):
         # A transaction waits for one that is still being committed.
         with closing(opened) as ledger, ledger.transaction() as transaction:
             return [one for one in self._appended if transaction.digest(one.number) == one.digest]
+
+    def is_outdated(self) -> bool:
+        """Whether the table was loaded anew since this was opened, so that what was charged pays for nothing any more.
+
+        It may be called after the custodian was closed.
+        """
+        opened = open_marked_ledger(self.settings.ledger, self.settings.binding, self._mark)
+        with closing(opened) as ledger:
+            load = ledger.last_load()
+        return load is not None and load[0] > self._loaded
 
     def ready(self) -> None:
         """Raise unless the table and the ledger can be used; charges nothing."""

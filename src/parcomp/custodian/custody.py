@@ -33,11 +33,13 @@ from parcomp.ledger import (
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
 
-__all__ = ["STANDS", "Custody"]
+__all__ = ["Custody"]
 
-STANDS = "the charge stands, and asking the same again is free"
-"""What is said where something fails after a charge."""
-
+_STANDS = "the charge stands, and asking the same again is free"
+_LOST = (
+    "the charge stands, and what it bought is gone: the table was loaded anew before it was answered, and asking the "
+    "same again is charged"
+)
 _LOADED = (
     "the table was loaded anew since this custodian was opened, and its rows and its domain are the earlier ones; "
     "nothing was charged. Open it again"
@@ -56,11 +58,16 @@ class Custody:
         self._idle = threading.Condition(self._lock)
         self._users = 0
         """How many requests are under way, for each of which settings and ledger stay what they are."""
+        self._mark: MarkFile | None = None
 
     def _open(self, settings: Settings) -> None:
         """Open the ledger, which must be there, and read the books."""
         self.settings = settings
-        self._mark = None if settings.mark is None else MarkFile(settings.mark)
+        if settings.mark is None:
+            self._mark = None
+        elif self._mark is None or str(self._mark.path) != settings.mark:
+            # Else it is opened again after a load, and what was seen before stays known.
+            self._mark = MarkFile(settings.mark)
         self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
         self._books = Books(settings, self._ledger.binding)
         self._shelf = Shelf()
@@ -126,7 +133,7 @@ class Custody:
             try:
                 self._mark.advance(self._ledger)
             except UnwritableMarkError as error:
-                raise UnwritableMarkError(f"{error}; {STANDS}") from None
+                raise UnwritableMarkError(f"{error}; {self._what_stands()}") from None
 
     def _look_at_the_mark(self) -> None:
         """Refuse a ledger that was rolled back, and mark what is seen of it, where the mark can be written."""
@@ -136,6 +143,14 @@ class Custody:
             except UnwritableMarkError:
                 # Who only looks need not be able to write.
                 self._mark.check(self._ledger)
+
+    def _what_stands(self) -> str:
+        """What is said where something fails after a charge."""
+        try:
+            load = self._ledger.last_load()
+        except LedgerError:
+            return f"{_STANDS} until the table is loaded anew"
+        return _STANDS if load is None or load[0] <= self._loaded else _LOST
 
     def _last_load(self) -> int:
         """The number of the last load, which must be under the settings' domain; 0 if there is none."""

@@ -13,12 +13,13 @@ linear, holds more often than 95 times in 100: it is marked as cautious, as are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from parcomp.custodian.answer import Answer
 from parcomp.custodian.intervals import Interval, interval_of, widened
+from parcomp.custodian.rooms import is_in_words, room_of
 from parcomp.figures import AnswerColumn, Figure
 from parcomp.model import (
     Constant,
@@ -138,6 +139,10 @@ class _Table:
             case Operation(name, arguments):
                 return apply(name, [self.value(argument, row) for argument in arguments])
 
+    def labels_of(self, place: int) -> Iterator[Scalar]:
+        """The labels that the key at a place has."""
+        return map(_scalar, {label[place] for label in self.labels})
+
     def is_whole(self, expression: Expression) -> bool:
         """Whether an expression is a whole number in every row."""
         match expression:
@@ -201,8 +206,11 @@ def _column(table: _Table, name: str, expression: Expression, rows: Sequence[int
         return AnswerColumn(name, tuple(one.value for one in figures), figures)
     values = [table.value(expression, row) for row in rows]
     items = set(items_in(expression))
-    if not items or any(isinstance(value, (str, bool)) for value in values):
+    if not items:
         return AnswerColumn(name, tuple(map(as_value, values)))
+    # By the expression and not by its values, which noisy numbers decide on: an answer's form tells nothing of them.
+    if is_in_words(expression, table.labels_of):
+        return AnswerColumn(name, tuple(map(as_value, values)), room=room_of(expression, table.labels_of))
     whole = table.is_whole(expression)
     figures = tuple(
         _figure(table, expression, row, value, items, whole, picked) for row, value in zip(rows, values, strict=True)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import Answer, BatchQuote
 from parcomp.custodian.answering import Answering, PaidOtherwiseError
-from parcomp.custodian.custody import STANDS
 from parcomp.custodian.effort import Effort
 from parcomp.custodian.estimating import estimated_together
 from parcomp.custodian.quotation import quote_all, quote_strategy, strategy_refusal
@@ -195,7 +194,7 @@ class StrategicAnswering(Answering):
             try:
                 noisy = strategy.release(table)
             except DataError as error:
-                raise DataError(f"{error}; {STANDS}") from None
+                raise DataError(f"{error}; {self._what_stands()}") from None
             stored = self._ledger.store_answer(charge.digest, noisy)
         return stored
 

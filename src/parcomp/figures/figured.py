@@ -7,7 +7,7 @@ and a picture, all of which follow from its columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
@@ -58,13 +58,15 @@ class AnswerColumn:
     """An item of the SELECT list over the rows of the answer: labels of groups, or figures.
 
     ``values`` are the labels, or the values of ``figures``.  ``estimates`` are what the answers of a batch say
-    together, beside figures that stay as they are; their intervals are not guaranteed.
+    together, beside figures that stay as they are; their intervals are not guaranteed.  ``room`` is how many characters
+    a value may take in JSON where noisy numbers decide which text it is, 0 where they do not.
     """
 
     name: str
     values: tuple[Value, ...]
     figures: tuple[Figure, ...] | None = None
     estimates: tuple[Figure, ...] | None = None
+    room: int = field(default=0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.estimates is not None and len(self.estimates) != len(self.values):

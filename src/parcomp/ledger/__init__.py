@@ -10,7 +10,7 @@ from parcomp.ledger.binding import Binding, domain_text, read_domain_text
 from parcomp.ledger.charge import Charge, Entry, chain, chain_problems, utc_now
 from parcomp.ledger.ledger import Ledger
 from parcomp.ledger.load import Load
-from parcomp.ledger.mark import MarkFile, UnwritableMarkError, open_marked_ledger
+from parcomp.ledger.mark import MarkFile, UnwritableMarkError, open_marked_ledger, rolled_back
 from parcomp.ledger.queries import ChargedQueries
 from parcomp.ledger.records import Request, Transaction
 from parcomp.ledger.seal import is_sealed, seal
@@ -49,6 +49,7 @@ __all__ = [
     "open_marked_ledger",
     "packed",
     "read_domain_text",
+    "rolled_back",
     "seal",
     "touched",
     "unpacked",

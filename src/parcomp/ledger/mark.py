@@ -11,6 +11,9 @@ released.  Hence
 
     whatever this custodian has released or seen is covered by its mark.
 
+A process remembers the mark as well.  So a file that is lost, or put back, while it runs hides nothing from it, and a
+ledger that lacks what the process has seen is neither used nor marked.
+
 The file is replaced as a whole, under a lock that other processes honor, and never goes back.  It holds a mark for
 each version of each dataset, as one settings file may come to be used for several.  A ledger *ahead* of its mark is
 fine: others may have charged it with a mark of their own.  What only they have seen, this mark cannot know.
@@ -22,6 +25,7 @@ import fcntl
 import json
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +40,7 @@ from parcomp.ledger.ledger import BUSY_SECONDS, Ledger
 from parcomp.ledger.store import open_ledger
 from parcomp.tabular import counted
 
-__all__ = ["Mark", "MarkFile", "UnwritableMarkError", "open_marked_ledger"]
+__all__ = ["Mark", "MarkFile", "UnwritableMarkError", "open_marked_ledger", "rolled_back"]
 
 _FORM: Final = "parcomp mark 1"
 _LOOK_AGAIN = 0.005
@@ -77,6 +81,12 @@ class Mark:
             return f"has fewer than {self.answers} answers"
         return "" if trail == self.trail else f"does not have answer {self.answers} and those before as they were"
 
+    def check(self, ledger: Ledger) -> None:
+        """Raise if a ledger lacks what this process has seen of it."""
+        problem = self.problem(ledger)
+        if problem:
+            raise rolled_back(f"this process has seen charge {self.number}", problem)
+
 
 class MarkFile:
     """The file at ``path`` with the marks of ledgers."""
@@ -84,6 +94,9 @@ class MarkFile:
     def __init__(self, path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = Path(path)
         self._busy_seconds = busy_seconds
+        self._remembering = threading.Lock()
+        self._seen: dict[str, Mark] = {}
+        """How far each ledger had come when this process last looked at it."""
 
     def read(self, binding: Binding) -> Mark | None:
         """The mark of the ledger with this binding, None if there is none yet."""
@@ -120,6 +133,7 @@ class MarkFile:
         """
         identity, now = ledger.binding.identity, Mark.of(ledger)
         before = self._checked(ledger)
+        self.remember(ledger.binding, now)
         if before == now:
             return
         with self._locked():
@@ -131,17 +145,29 @@ class MarkFile:
 
     def check(self, ledger: Ledger) -> None:
         """Raise :class:`~parcomp.errors.LedgerError` if the ledger has less than it had when the mark was set."""
+        now = Mark.of(ledger)
         self._checked(ledger)
+        self.remember(ledger.binding, now)
+
+    def seen(self, binding: Binding) -> Mark | None:
+        """How far the ledger with this binding had come when this process last looked, None if it did not."""
+        with self._remembering:
+            return self._seen.get(binding.identity)
+
+    def remember(self, binding: Binding, seen: Mark) -> None:
+        """Take what was seen of a ledger as seen here, unless more of it was."""
+        with self._remembering:
+            known = self._seen.get(binding.identity)
+            if known is None or seen.covers(known):
+                self._seen[binding.identity] = seen
 
     def _checked(self, ledger: Ledger) -> Mark | None:
-        mark = self.read(ledger.binding)
+        mark, seen = self.read(ledger.binding), self.seen(ledger.binding)
         problem = mark.problem(ledger) if mark is not None else ""
         if mark is not None and problem:
-            raise LedgerError(
-                f"the ledger was rolled back: {self.path.name} marks charge {mark.number}, and the ledger {problem}. "
-                "Put the copy with the latest charges in its place; what was charged since is spent, whatever an older "
-                "copy says"
-            )
+            raise rolled_back(f"{self.path.name} marks charge {mark.number}", problem)
+        if seen is not None and seen != mark:
+            seen.check(ledger)
         return mark
 
     def _marks(self) -> dict[str, Mark]:
@@ -226,6 +252,14 @@ class MarkFile:
             f"{self.path.name}: the mark of the ledger cannot be written ({reason}), and nothing is released without "
             f"it; {remedy}"
         )
+
+
+def rolled_back(known: str, problem: str) -> LedgerError:
+    """What is said of a ledger that lacks something, and how that is known."""
+    return LedgerError(
+        f"the ledger was rolled back: {known}, and the ledger {problem}. Put the copy with the latest charges in its "
+        "place; what was charged since is spent, whatever an older copy says"
+    )
 
 
 def open_marked_ledger(url: str, binding: Binding, mark: MarkFile | None, *, extending: bool = False) -> Ledger:

@@ -28,16 +28,18 @@ from parcomp.service.watch import Metrics
 __all__ = ["create_app"]
 
 
-def create_app(path: str | Path, custodian: Custodian | None = None, *, workers: int = 1) -> FastAPI:
+def create_app(
+    path: str | Path, custodian: Custodian | None = None, *, workers: int = 1, head: str | None = None
+) -> FastAPI:
     """The service of the custodian whose settings file is given; its ledger must be there.
 
     ``custodian`` is the one of this file, if it was opened already; the service closes it at its end.  ``workers`` is
-    how many processes serve at its address, this one among them.
+    how many processes serve at its address, this one among them.  ``head`` is a digest that the ledger must hold.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk = await anyio.to_thread.run_sync(Desk, path, custodian)
+        desk = await anyio.to_thread.run_sync(Desk, path, custodian, head)
         app.state.desk, app.state.limits = desk, Limits(desk.settings.serving.rate, workers)
         try:
             yield

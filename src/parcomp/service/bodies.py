@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from parcomp.custodian import Answer, EstimatedCount, Estimates, longest_notes
+from parcomp.custodian.rooms import LONGEST, NUMBER
 from parcomp.estimation import METHODS
 
 __all__ = [
@@ -42,8 +43,6 @@ _PARAMETERS = ("epsilon", "rho", "mu")
 _MOST_MEMBERS = 20
 _MOST_CHARACTERS = 500_000
 _LONGEST_METHOD = max(METHODS, key=len)
-_WIDTH = 26
-"""Characters of any number in an answer: as many as the longest float has, and whole numbers of 26 digits."""
 
 
 def _amount(written: object) -> object:
@@ -335,11 +334,21 @@ def fixed_width_json(document: object) -> bytes:
     return _fixed(document).encode()
 
 
+def _room_left(answer: Answer, again: bool) -> int:
+    """How many characters more the texts of an answer could take, which stand in its groups, and ``again`` in columns.
+
+    An answer with texts has groups: they tell its rows apart.
+    """
+    texts = [(column.room, len(_fixed(value))) for column in answer.columns if column.room for value in column.values]
+    return (1 + again) * sum((room if written <= room else LONGEST) - written for room, written in texts)
+
+
 def _fixed(value: object) -> str:
     if isinstance(value, Answer):
         document = value.as_json()
         others = {name: one for name, one in document.items() if name != "notes"}
-        return _fixed(document).ljust(len(_fixed({**others, "notes": longest_notes(value)})))
+        longest = len(_fixed({**others, "notes": longest_notes(value)}))
+        return _fixed(document).ljust(longest + _room_left(value, "columns" in document))
     if isinstance(value, EstimatedCount):
         return _fixed(asdict(value)).ljust(len(_fixed(asdict(replace(value, method=_LONGEST_METHOD)))))
     if isinstance(value, Estimates):
@@ -351,4 +360,4 @@ def _fixed(value: object) -> str:
     written = json.dumps(value, allow_nan=False)
     if isinstance(value, str):
         return written
-    return written.rjust(len("false") if isinstance(value, bool) else _WIDTH)
+    return written.rjust(len("false") if isinstance(value, bool) else NUMBER)

@@ -17,6 +17,7 @@ from parcomp.errors import LedgerError, ParcompError
 from parcomp.ledger import AccessKey, Role, find_key
 from parcomp.noise import Mechanism
 from parcomp.service.gathering import Gathering
+from parcomp.service.pace import Pacing
 from parcomp.service.pool import Pool
 from parcomp.service.problems import Problem
 from parcomp.service.tenure import Tenure
@@ -47,10 +48,10 @@ Viewer = ContextVar[Role | None]("viewer", default=None)
 class Desk:
     """The custodian of a settings file, for the requests of one process."""
 
-    def __init__(self, path: str | Path, custodian: Custodian | None = None) -> None:
-        """``custodian`` is one that was opened already."""
+    def __init__(self, path: str | Path, custodian: Custodian | None = None, head: str | None = None) -> None:
+        """``custodian`` is one that was opened already; one that is opened here must hold ``head``."""
         self.path = Path(path)
-        self._tenure = Tenure(custodian or Custodian.open(self.path))
+        self._tenure = Tenure(custodian or Custodian.open(self.path, head=head))
         self.settings: Settings = self._tenure.custodian.settings
         self._access = Access(self.settings)
         serving = self.settings.serving
@@ -94,14 +95,18 @@ class Desk:
             async with self._refreshing:
                 began = time.monotonic()
                 if began - self._keys_at > _KEYS_SECONDS:
-                    self._keys = await self._looking_up.run(self._access.keys)
+                    try:
+                        self._keys = await self._looking_up.run(self._access.keys)
+                    except LedgerError as error:
+                        logger.warning("keys", reason=str(error))
+                        raise
                     self._keys_at = began
         return find_key(self._keys, key)
 
     async def ready(self) -> None:
         """Raise unless requests can be answered; it is looked at once for all who ask at the same time."""
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._run(self._probing, "", Custodian.ready))
+            self._probe = asyncio.create_task(self._run(self._probing, "", self._check_usable))
             # Whoever waited may be gone, and then nobody else asks for the exception.
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
         try:
@@ -110,6 +115,10 @@ class Desk:
         except TimeoutError:
             detail = f"the ledger or the table did not answer within {_READY_SECONDS:g} s"
             raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"}) from None
+
+    def _check_usable(self, custodian: Custodian) -> None:
+        custodian.ready()
+        self._access.keys()
 
     async def _ask_together(self, asks: Sequence[Ask]) -> Sequence[Answer | Exception]:
         # For all who ask: it is short, since what they ask was read before.
@@ -132,11 +141,16 @@ class Desk:
     async def batch(
         self, name: str, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """The same for a batch, of which a name has one in work at a time: it can take all threads for long."""
+        """The same for a batch, of which a name has one in work at a time: it can take all threads for long.
+
+        The name is taken until the response is sent: were it free when the work has ended, whoever tries would know how
+        long that took.
+        """
         if name in self._batching:
             detail = "a batch of this key is being worked on; send the next when it is answered"
             raise Problem(429, "rate", detail, headers={"Retry-After": "1"})
-        begun = False
+        begun, pace, loop = False, Pacing.get(), asyncio.get_running_loop()
+        free = partial(self._batching.discard, name)
 
         def alone(custodian: Custodian) -> T:
             nonlocal begun
@@ -144,7 +158,7 @@ class Desk:
             try:
                 return call(custodian, *args, **named)
             finally:
-                self._batching.discard(name)
+                loop.call_soon_threadsafe(pace.when_sent, free)
 
         self._batching.add(name)
         try:
@@ -152,7 +166,7 @@ class Desk:
         finally:
             # What has begun goes on, whether or not somebody waits for it.
             if not begun:
-                self._batching.discard(name)
+                pace.when_sent(free)
 
     async def look(self, call: Callable[Concatenate[Custodian, P], T], *args: P.args, **named: P.kwargs) -> T:
         """The same for what only looks, and is quick."""
@@ -181,12 +195,15 @@ class Desk:
             raise
 
     async def _reopen(self) -> None:
-        """Open the custodian again: the table may have been loaded anew, or a database restarted."""
+        """Open the custodian again: the table may have been loaded anew, or a database restarted.
+
+        A ledger that lacks what was seen of it here was rolled back, and is not taken, whatever its mark says.
+        """
         if time.monotonic() - self._reopened_at < _REOPEN_SECONDS:
             return
         self._reopened_at = time.monotonic()
         try:
-            fresh = await self._opening.run(Custodian.open, self.path)
+            fresh = await self._opening.run(self._tenure.call, Custodian.successor, self.path)
         except ParcompError as error:
             logger.error("reopening failed", reason=str(error))
             return

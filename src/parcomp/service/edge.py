@@ -45,7 +45,7 @@ class Edge:
             return
         began, status = time.monotonic(), 0
         request_id = secrets.token_hex(8)
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope.setdefault("state", {}).update(request_id=request_id, began=began)
 
         async def sending(message: Message) -> None:
             nonlocal status

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
@@ -22,6 +20,7 @@ from starlette.responses import Response
 
 from parcomp.ledger import AccessKey, Role
 from parcomp.service.desk import Desk, Viewer
+from parcomp.service.pace import Pace, Pacing
 from parcomp.service.problems import Problem, problem_of, problem_response
 from parcomp.service.session import TOKEN_HEADER, presented_key
 
@@ -99,24 +98,24 @@ class LookingRoute(APIRoute):
         inner = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            began, desk = time.monotonic(), desk_of(request)
+            desk = desk_of(request)
+            pace = Pace(request.state.began, desk.settings.serving.delay_seconds if self.delayed else 0.0)
+            Pacing.set(pace)
             try:
-                async with asyncio.timeout(desk.settings.serving.deadline_seconds):
-                    await self._pass(request, desk)
-                    response = await inner(request)
-            except Exception as error:  # every error of a request ends here, as a problem
-                problem = problem_of(error)
-                if problem.status == 500:
-                    raise
-                request.state.problem = problem.kind
-                response = problem_response(problem)
-            delay = desk.settings.serving.delay_seconds
-            if self.delayed and delay:
-                now = time.monotonic()
-                due = now + _until_a_multiple(delay, now - began)
-                # A loop may wake up a little early.
-                while (left := due - time.monotonic()) > 0:
-                    await asyncio.sleep(left)
+                try:
+                    async with asyncio.timeout(desk.settings.serving.deadline_seconds):
+                        await self._pass(request, desk)
+                        response = await inner(request)
+                except Exception as error:  # every error of a request ends here, as a problem
+                    problem = problem_of(error)
+                    if problem.status == 500:
+                        await pace.wait()
+                        raise
+                    request.state.problem = problem.kind
+                    response = problem_response(problem)
+                await pace.wait()
+            finally:
+                pace.end()
             return response
 
         return handle
@@ -226,12 +225,3 @@ async def read_body(request: Request, most: int) -> None:
     except ClientDisconnect:
         raise Problem(400, "request", "the request ended before its body did") from None
     request._body = bytes(body)
-
-
-def _until_a_multiple(delay: float, elapsed: float) -> float:
-    """How long until the next multiple of the delay, of which the first one is not zero.
-
-    >>> round(_until_a_multiple(0.5, 0.2), 3), round(_until_a_multiple(0.5, 0.6), 3)
-    (0.3, 0.4)
-    """
-    return max(math.ceil(elapsed / delay), 1) * delay - elapsed

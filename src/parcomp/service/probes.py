@@ -27,7 +27,7 @@ async def healthz() -> Response:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=None, responses={200: {"model": StateBody}, **problems(503)})
 async def readyz(request: Request) -> Response:
-    """Whether the ledger can be read, so that requests can be answered."""
+    """Whether the ledger with its keys and the table can be read, so that requests can be answered."""
     try:
         await desk_of(request).ready()
     except Exception as error:  # whatever it is, the service is not ready

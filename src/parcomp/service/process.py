@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from parcomp.custodian import Custodian, Settings
+from parcomp.custodian import Access, Custodian, Settings
 from parcomp.errors import ServiceError, SettingsError
 from parcomp.service.app import create_app
 from parcomp.service.watch import configure_logs
@@ -39,6 +39,7 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {
 
 _SETTINGS = "PARCOMP_SERVED_SETTINGS"
 _WORKERS = "PARCOMP_SERVED_WORKERS"
+_HEAD = "PARCOMP_SERVED_HEAD"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _NOT_STARTED = "the server did not start; the lines before this one say why"
 
@@ -46,7 +47,7 @@ _NOT_STARTED = "the server did not start; the lines before this one say why"
 def worker_app() -> FastAPI:
     """The application of a worker, whose settings file the environment names."""
     configure_logs()
-    return create_app(os.environ[_SETTINGS], workers=int(os.environ[_WORKERS]))
+    return create_app(os.environ[_SETTINGS], workers=int(os.environ[_WORKERS]), head=os.environ[_HEAD] or None)
 
 
 def listen(host: str = "127.0.0.1", port: int = 8000) -> socket.socket:
@@ -84,14 +85,16 @@ def serve(
     """
     settings = Settings.load(path)
     with closing(listening or listen(host, port)) as taken:
-        # What is wrong with the ledger, its mark or the table is said here, once, and not by every worker.
+        # What is wrong with the ledger, its mark, its keys or the table is said here, once, and not by every worker.
         custodian = Custodian.open(path, head=head)
         try:
             custodian.ready()
+            with Access(settings) as access:
+                access.keys()
         except BaseException:
             custodian.close()
             raise
-        os.environ |= {_SETTINGS: str(Path(path).resolve()), _WORKERS: str(workers)}
+        os.environ |= {_SETTINGS: str(Path(path).resolve()), _WORKERS: str(workers), _HEAD: head or ""}
         configure_logs()
         shown_host, shown_port = taken.getsockname()[:2]
         announce(f"http://{f'[{shown_host}]' if ':' in shown_host else shown_host}:{shown_port}")

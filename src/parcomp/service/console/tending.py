@@ -360,6 +360,8 @@ def _revoke_keys(custodian: Custodian, name: str, older: bool) -> list[int]:
 def _audit(custodian: Custodian) -> dict[str, Any]:
     settings, began = custodian.settings, time.monotonic()
     measure = settings.measure
+    # What an audit finds whole may still lack what this process has seen, which is refused here.
+    custodian.charges()
     mark = None if settings.mark is None else MarkFile(settings.mark)
     with closing(open_marked_ledger(settings.ledger, settings.binding, mark)) as opened:
         if mark is not None:
