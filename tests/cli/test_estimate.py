@@ -351,7 +351,7 @@ def test_nothing_and_much_that_was_paid_for(tmp_path, capsys, monkeypatch):
         (["--domain", "domain.json"], "leave out"),
         (["workload.jsonl"], "leave out"),
         (["--server", "http://127.0.0.1:1"], "or a server with --server"),
-        (["--interval", "1"], "between 0 and 1"),
+        (["--interval", "1"], "between 0 and 0.999999"),
         (["--facts", "facts.jsonl"], "do the facts contradict"),
     ],
 )

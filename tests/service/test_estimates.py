@@ -50,7 +50,10 @@ def test_each_analyst_gets_estimates_of_the_own_counts(served: Served):
     assert served.charges() == before
 
 
-@pytest.mark.parametrize("query", ["interval=0", "interval=1", "interval=nan", "interval=x", "interval=", "facts=1"])
+@pytest.mark.parametrize(
+    "query",
+    ["interval=0", "interval=1", "interval=0.9999999999999999", "interval=nan", "interval=x", "interval=", "facts=1"],
+)
 def test_queries_that_are_not_taken(served: Served, query):
     check_problem(served.get(f"/v1/estimates?{query}"), 400, "")
 

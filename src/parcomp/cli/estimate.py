@@ -22,9 +22,9 @@ _SECONDS = 60.0
 
 
 def _probability(interval: float) -> float:
-    if not 0 < interval < 1:
-        raise ArgumentError(f"--interval must be between 0 and 1, such as 0.95, not {interval}")
-    return interval
+    from parcomp.estimation import check_probability
+
+    return check_probability(interval, "--interval")
 
 
 def estimate(

@@ -205,8 +205,7 @@ def estimates_of(
     time_limit: float = ESTIMATE_SECONDS,
 ) -> Estimates:
     """What the answers say together, with intervals of this probability; ``facts`` are public counts."""
-    if not (isinstance(interval, float) and 0 < interval < 1):
-        raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
+    parcomp.estimation.check_probability(interval)
     for query in facts:
         if not isinstance(query, Query) or query.domain != settings.domain:
             raise ArgumentError(f"a fact is the count of a query of the domain, not of {shown(query)}")

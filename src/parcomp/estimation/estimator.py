@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, shown
 from parcomp.estimation.noises import Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
+from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
 from parcomp.estimation.projection import Projection
 from parcomp.estimation.rows import Floats
@@ -204,9 +205,7 @@ def estimate_weighted(
     a row of weights for each further count that is a sum of the queries'; if the time is up, these have no estimates.
     """
     began = time.monotonic()
-    confidence = _CONFIDENCE if interval is None else interval
-    if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
-        raise ArgumentError(f"an interval's probability must be between 0 and 1, such as 0.95, not {shown(interval)}")
+    confidence = check_probability(_CONFIDENCE if interval is None else interval)
     if not (isinstance(time_limit, (int, float)) and 0 < time_limit < math.inf):
         raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
     deviation = noise.deviations

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from parcomp.custodian import Ask, Custodian
+from parcomp.estimation import MOST_CERTAIN
 from parcomp.service.bodies import (
     AnswerBody,
     AnswersBody,
@@ -110,7 +111,9 @@ async def quote_batch(request: Request, body: BatchBody) -> Response:
 )
 async def estimates(
     request: Request,
-    interval: Annotated[float, Query(gt=0, lt=1, description="How often intervals shall hold the true count.")] = 0.95,
+    interval: Annotated[
+        float, Query(gt=0, le=MOST_CERTAIN, description="How often intervals shall hold the true count.")
+    ] = 0.95,
 ) -> Response:
     """What all counts that the key has paid for since the last load say together; charges nothing."""
     desk, holder = desk_of(request), holder_of(request)
