@@ -261,7 +261,7 @@ def test_public_counts_are_kept_to(tmp_path):
             with pytest.raises(ArgumentError, match="query of the domain"):
                 custodian.estimates(facts=facts)
         for interval in (0.0, 1.0, 2, None, "0.9"):
-            with pytest.raises(ArgumentError, match="between 0 and 0.999999"):
+            with pytest.raises(ArgumentError, match=r"between 0 and 0\.999999"):
                 custodian.estimates(interval=interval)
 
 
