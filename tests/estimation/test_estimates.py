@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 import parcomp as pc
 from benchmarks import error
 from parcomp.errors import ArgumentError, WorkloadError
 from parcomp.estimation import problem, projection
 from parcomp.samples import census_sample, paper_example
+from tests.nearest import nearest_possible
 from tests.soak import shared_with_soak
 from tests.workloads import cell_matrix, random_judged
 
@@ -27,9 +27,7 @@ def few_draws(monkeypatch):
 
 def nearest(cells, answers, facts=None):
     """The projection onto what tables can answer, by a solver that knows every cell; facts weigh much more."""
-    weight = np.ones(len(answers)) if facts is None else np.where(facts, 1e4, 1.0)
-    counts, _ = nnls(weight[:, None] * cells, weight * answers, maxiter=100 * cells.shape[1] + 1_000)
-    return cells @ counts
+    return nearest_possible(cells, answers, 1.0 if facts is None else np.where(facts, 1e4, 1.0))
 
 
 def random_answers(draw, cells):
