@@ -92,5 +92,10 @@ def audited(settings: Settings) -> Audit:
     """What an independent pass says of the ledger of settings."""
     with closing(open_ledger(settings.ledger, settings.binding)) as ledger:
         return audit_charges(
-            ledger.charges(), ledger.binding, settings.domain, ties=ledger.ties(), strategy_of=ledger.strategy
+            ledger.charges(),
+            ledger.binding,
+            settings.domain,
+            ties=ledger.ties(),
+            answers=ledger.stored_answers(),
+            strategy_of=ledger.strategy,
         )

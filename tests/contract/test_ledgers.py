@@ -223,6 +223,27 @@ def test_the_database_refuses_to_change_what_was_written(place: Place, ledger: L
     assert ledger.answer(charged.digest) == "x"
 
 
+@pytest.mark.parametrize("changed", [1, 2, 3])
+def test_an_audit_finds_an_answer_that_was_changed(place: Place, ledger: Ledger, changed: int) -> None:
+    """Whoever can write to the database could else put a number of their own under a guaranteed interval."""
+    charge(ledger, 1, 2, 3)
+    ledger.store_answers({one.digest: f"[[{one.number}]]" for one in ledger.charges()})
+    whole = audit_charges(ledger.charges(), ledger.binding, DOMAIN, answers=ledger.stored_answers())
+    ledger.close()
+    triggers = {
+        "sqlite": "DROP TRIGGER parcomp_answer_update",
+        "postgresql": "DROP TRIGGER parcomp_answer_append_only ON parcomp_answer",
+    }
+    place.execute(triggers[place.kind])
+    place.execute(f"UPDATE parcomp_answer SET answer = '[[7]]' WHERE position = {changed}")
+    again = place.open()
+    found = audit_charges(again.charges(), again.binding, DOMAIN, answers=again.stored_answers())
+    again.close()
+    assert set(found.problems) - set(whole.problems) == {
+        f"answer {changed}: is not the one that was stored, or follows another one"
+    }
+
+
 def test_an_answer_does_not_pass_to_the_charge_that_gets_its_number(place: Place, ledger: Ledger) -> None:
     """Whoever deletes the last charge and leaves its answer must not choose what the next one is answered."""
     charge(ledger, 1, 2)

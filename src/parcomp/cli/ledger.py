@@ -75,6 +75,7 @@ def verify(
                 settings.domain,
                 noted_head=head,
                 ties=opened.ties(),
+                answers=opened.stored_answers(),
                 strategy_of=opened.strategy,
             )
             codes = codes_problem(settings, opened.known_rows())

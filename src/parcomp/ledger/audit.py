@@ -18,6 +18,9 @@ strategy must have twice that, as two rows move its coordinates by up to twice w
 *Loads* (:mod:`parcomp.ledger.load`).  A charge is read under the domain of its time and taken over to the last one, and
 the loss is worked out over that.  A load whose domain is no extension of the one before is a problem.
 
+*Answers* that are stored have a trail of digests, of which a mark keeps the last one.  It is worked out anew: an answer
+that was changed since, by whoever can write to the database, is a problem.
+
 Loss only grows with each charge, so the loss of all charges bounds that at every moment.
 
 A chain shows no charges that were cut off at its end.  Who notes its head now and then can have it looked for.
@@ -35,7 +38,7 @@ from parcomp.certificate import verify
 from parcomp.costs import Cost
 from parcomp.errors import CertificateError, LedgerError, ParcompError
 from parcomp.ledger.binding import Binding, domain_text, read_domain_text
-from parcomp.ledger.charge import Charge, chain_problems
+from parcomp.ledger.charge import Charge, StoredAnswer, chain_problems, trail_problems
 from parcomp.ledger.load import Load
 from parcomp.ledger.queries import ChargedQueries
 from parcomp.ledger.strategy import StrategyRecord, unpacked
@@ -89,13 +92,15 @@ def audit_charges(
     *,
     noted_head: str | None = None,
     ties: Iterable[tuple[str, str]] = (),
+    answers: Iterable[StoredAnswer] = (),
     strategy_of: Callable[[str], str | None] = lambda _: None,
     time_limit: float = 60.0,
 ) -> Audit:
     """Check all charges of a ledger from the first one on; ``domain`` is the one that it should have come to.
 
     ``noted_head`` is the digest of the last charge as it was at some earlier time: it must still be in the chain.
-    ``ties`` are the answers and requests of the ledger with the digests of the charges that they belong to.
+    ``ties`` are the answers and requests of the ledger with the digests of the charges that they belong to, and
+    ``answers`` all that are stored, which must be those that their trail speaks for.
     ``strategy_of`` says what stands beside the charge with a digest, where it is that of a strategy.
     """
     entries = list(charges)
@@ -104,6 +109,7 @@ def audit_charges(
     digests = {charge.digest for charge in entries}
     tied = digests - {load.digest for load in loads}
     problems += [f"{what}: belongs to no charge of the chain" for what, digest in ties if digest not in tied]
+    problems += trail_problems(answers)
     if noted_head is not None and noted_head not in {binding.digest, *digests}:
         problems.append("the chain: does not hold the noted head; charges were cut off or written anew since")
     try:

@@ -20,13 +20,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from parcomp.costs import MAX_UNITS
 from parcomp.errors import LedgerError, shown
 from parcomp.model import is_unicode
 
-__all__ = ["Charge", "Entry", "chain", "chain_problems", "check_text", "record", "trail_after", "utc_now"]
+__all__ = [
+    "Charge",
+    "Entry",
+    "StoredAnswer",
+    "chain",
+    "chain_problems",
+    "check_text",
+    "record",
+    "trail_after",
+    "trail_problems",
+    "utc_now",
+]
 
 _MARK = "parcomp charge 1"
 _ANSWER_MARK = "parcomp answer 1"
@@ -138,6 +149,27 @@ def trail_after(trail: str, digest: str, answer: str) -> str:
     SHA-256 of the records of ``parcomp answer 1``, the trail before ("" at first), the charge's digest, the answer.
     """
     return sha256(b"".join(map(record, (_ANSWER_MARK, trail, digest, answer)))).hexdigest()
+
+
+class StoredAnswer(NamedTuple):
+    """An answer as it stands in the ledger: its place among all answers, its charge, and the trail up to it."""
+
+    position: int
+    digest: str
+    answer: str
+    trail: str
+
+
+def trail_problems(answers: Iterable[StoredAnswer]) -> list[str]:
+    """Where stored answers, from the first one on, are not what their trail speaks for."""
+    problems, before = [], ""
+    for due, stored in enumerate(answers, 1):
+        if stored.position != due:
+            problems.append(f"answer {shown(stored.position)}: stands where answer {due} is due")
+        if stored.trail != trail_after(before, stored.digest, stored.answer):
+            problems.append(f"answer {due}: is not the one that was stored, or follows another one")
+        before = stored.trail
+    return problems
 
 
 def record(field: object) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any
 from parcomp.errors import LedgerError, MissingLedgerError, SettingsError, shown
 from parcomp.ledger.access import AccessKey, Role, check_name
 from parcomp.ledger.binding import Binding
-from parcomp.ledger.charge import Charge, Entry, chain, check_text, trail_after, utc_now
+from parcomp.ledger.charge import Charge, Entry, StoredAnswer, chain, check_text, trail_after, utc_now
 from parcomp.ledger.load import Load
 from parcomp.ledger.session import Session
 
@@ -138,6 +138,12 @@ class Records(ABC):
         """How many answers were stored, which never shrinks, and the digest of their trail."""
         rows = self._select("position, trail", "answer", "ORDER BY position DESC LIMIT 1")
         return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+
+    def stored_answers(self) -> list[StoredAnswer]:
+        """All stored answers, in the order of their storing."""
+        return [
+            StoredAnswer(*row) for row in self._select("position, digest, answer, trail", "answer", "ORDER BY position")
+        ]
 
     def trail(self, position: int) -> str | None:
         """The digest of the trail of the first answers, as many as ``position`` says; None if there are fewer."""

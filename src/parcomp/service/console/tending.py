@@ -367,7 +367,12 @@ def _audit(custodian: Custodian) -> dict[str, Any]:
         if mark is not None:
             mark.check(opened)
         found = audit_charges(
-            opened.charges(), opened.binding, settings.domain, ties=opened.ties(), strategy_of=opened.strategy
+            opened.charges(),
+            opened.binding,
+            settings.domain,
+            ties=opened.ties(),
+            answers=opened.stored_answers(),
+            strategy_of=opened.strategy,
         )
     return {
         "ok": found.ok,
