@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 from parcomp.custodian import Custodian, Estimates, Figure, retrospect
 from parcomp.custodian.released import ReleasedStrategy
@@ -17,6 +16,7 @@ from parcomp.estimation import problem
 from parcomp.sql import parse_selection
 from tests.custodian.test_deriving import ALL, DOMAIN, MEN, WOMEN, broken, counted, every_row, random_sql
 from tests.custodians import ROWS, audited, open_custodian, write_custodian
+from tests.nearest import nearest_possible
 from tests.soak import shared_with_soak
 
 BATCH = [ALL, "SELECT COUNT(*) FROM people GROUP BY age", f"{WOMEN} AND age < 5"]
@@ -61,7 +61,7 @@ def test_estimates_are_never_worse_than_the_answers_in_units_of_their_noise(chun
             for _ in range(draw.randint(1, 5)):
                 custodian.ask(random_sql(draw), **{parameter: draw.choice(["0.02", "0.2", "1", "3"])})
             if draw.random() < 0.7:
-                asked = list({sql for _ in range(4) if " OR " not in (sql := random_sql(draw))})
+                asked = list(dict.fromkeys(sql for _ in range(4) if " OR " not in (sql := random_sql(draw))))
                 if asked:
                     custodian.ask_batch(asked, budget="1", strategy="auto")
             before = custodian.charges()
@@ -83,8 +83,9 @@ def test_estimates_are_never_worse_than_the_answers_in_units_of_their_noise(chun
                 values = np.array([one.value for one in found])
                 raw, moved = np.linalg.norm((answers - truth) / scales), np.linalg.norm((values - truth) / scales)
                 assert moved <= raw * (1 + 1e-9)
-                counts, _ = nnls(cells / scales[:, None], answers / scales, maxiter=10_000)
-                away = np.linalg.norm((values - cells @ counts) / scales) / np.sqrt(len(scales))
+                away = np.linalg.norm((values - nearest_possible(cells, answers, 1 / scales)) / scales) / np.sqrt(
+                    len(scales)
+                )
                 assert away <= 0.02 + 1e-7 * np.abs(answers / scales).max()
             assert custodian.charges() == before
     assert kinds.keys() == {"ReleasedCount", "ReleasedStrategy"}
@@ -350,3 +351,17 @@ def test_what_follows_from_too_many_counts_has_no_estimate(tmp_path, monkeypatch
         found = custodian.ask(WOMEN, derive=True, estimate=True)
         assert found.estimate is None
         assert any("there is no estimate" in note for note in found.notes)
+
+
+def test_an_answer_that_was_bought_for_next_to_nothing_does_not_spoil_another(tmp_path):
+    """It is left as it is, but for 0; and what is derived from it has no other estimate."""
+    with open_custodian(tmp_path, budget="20", complete=True) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people", epsilon="19")
+        custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'F'", epsilon="0.00000001")
+        everyone, women = custodian.estimates()
+        assert (everyone.value, everyone.method) == (pytest.approx(100, abs=0.01), "projection")
+        assert (women.value, women.method) == (max(women.raw, 0), "cut at 0")
+        assert women.low <= women.value <= women.high
+        assert custodian.estimates().proven
+        derived = custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'M'", derive=True, estimate=True)
+        assert derived.estimate == max(derived.value, 0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 import parcomp as pc
 from parcomp.estimation import estimate_weighted, means_of, problem, projection
 from parcomp.estimation.noises import Separate
 from parcomp.noise import Mechanism, beside_each_other, own_noise
 from tests.estimation.test_estimates import Clock
+from tests.nearest import nearest_possible
 from tests.soak import shared_with_soak
 from tests.workloads import cell_matrix, random_judged
 
@@ -42,7 +42,7 @@ def estimated(workload, places, answers, scales, **named):
     means = means_of([workload[int(place)] for place in places], noise)
     distinct = pc.Workload(workload.domain, [workload[int(places[first])] for first in means.first])
     found = estimate_weighted(distinct, means.of(answers), means.noise, means.weights, kind="gaussian", **named)
-    return found, found.values[means.column]
+    return found, np.where(means.column >= 0, found.values[means.column], np.maximum(answers, 0.0))
 
 
 @pytest.mark.parametrize("chunk", shared_with_soak(40, 37))
@@ -58,8 +58,8 @@ def test_weighted_estimates_are_the_projection_and_never_worse_than_raw(chunk, f
         assert set(found.methods) <= {"projection", "contradiction"}
         assert norm(values - truth, scales) <= norm(answers - truth, scales) * (1 + 1e-9)
         assert (values >= 0).all()
-        counts, _ = nnls(cells / scales[:, None], answers / scales, maxiter=100 * cells.shape[1] + 1_000)
-        assert norm(values - cells @ counts, scales) <= 0.02 + 1e-7 * float(np.abs(answers / scales).max())
+        nearest = nearest_possible(cells, answers, 1 / scales)
+        assert norm(values - nearest, scales) <= 0.02 + 1e-7 * float(np.abs(answers / scales).max())
 
 
 @pytest.mark.parametrize("chunk", shared_with_soak(10, 9))
@@ -94,9 +94,28 @@ def test_the_distance_is_bracketed_in_the_weighted_norm(few_draws):
             judged.workload, answers, Separate("gaussian", np.full(len(cells), 5.0)), weights, kind="gaussian"
         )
         roots = np.sqrt(weights)
-        counts, _ = nnls(roots[:, None] * cells, roots * answers, maxiter=100 * cells.shape[1] + 1_000)
-        moved = np.linalg.norm((roots * (cells @ counts - answers))[~judged.workload.contradictory()])
+        moved = np.linalg.norm(
+            (roots * (nearest_possible(cells, answers, roots) - answers))[~judged.workload.contradictory()]
+        )
         assert found.lower - 1e-6 <= moved <= found.upper + 1e-6
+
+
+def test_answers_of_any_accuracy_are_never_worse_than_raw(few_draws):
+    """Scales up to twelve orders of magnitude apart, of which those beyond the first four are left as they are."""
+    draw, left = np.random.default_rng(35), 0
+    for _ in range(150):
+        judged = random_judged(draw)
+        if not len(judged.workload):
+            continue
+        _, places, truth, scales, _ = random_case(draw, judged)
+        scales = scales * 10.0 ** draw.choice([0, 0, 4, 9], len(scales))
+        answers = truth + draw.normal(0, scales)
+        found, values = estimated(judged.workload, places, answers, scales)
+        left += len(found.values) < len(set(places.tolist()))
+        assert "searched projection" not in found.methods
+        assert norm(values - truth, scales) <= norm(answers - truth, scales) * (1 + 1e-9)
+        assert (values >= 0).all()
+    assert left > 30
 
 
 def test_answers_to_one_query_are_averaged_by_their_accuracy():
@@ -112,8 +131,12 @@ def test_answers_to_one_query_are_averaged_by_their_accuracy():
 
 def test_noise_that_is_next_to_none_is_no_weight_without_bounds():
     """Weights differ by eight orders of magnitude at most, and noise below a thousandth of a row counts as that."""
-    means = means_of("abcd", Separate("gaussian", np.array([1e-9, 1.0, 1e3, 1e9])))
-    assert means.weights == pytest.approx([1, 1, 1, 1e-8])
+    means = means_of("abcd", Separate("gaussian", np.array([1e-9, 1.0, 9.9, 1e9])))
+    assert means.weights == pytest.approx([1, 1e-6, 1e-6 / 9.9**2])
+    assert (means.column.tolist(), means.first.tolist()) == ([0, 1, 2, -1], [0, 1, 2])
+    means = means_of("abac", Separate("gaussian", np.array([1e9, 1.0, 1.0, 1.0])))
+    assert (means.column.tolist(), means.first.tolist()) == ([-1, 0, 1, 2], [1, 2, 3])
+    assert means.of(np.array([1e12, 5.0, 6.0, 7.0])).tolist() == [5.0, 6.0, 7.0]
     means = means_of("ab", Separate("gaussian", np.array([0.0, 1e-2])))
     assert means.weights == pytest.approx([1, 1e-2])
     assert (means.noise.deviations > 0).all()

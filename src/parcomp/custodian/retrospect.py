@@ -222,15 +222,18 @@ def estimates_of(
         _names(view.released), queries, means.column.tolist(), raw, widths, strict=True
     ):
         wide = math.ceil(width) if isinstance(number, int) else width
-        low, high = ends[column]
+        value, low, high = (max(end, 0.0) for end in (number, number - width, number + width))
+        method = "cut at 0"
+        if column >= 0:
+            value, (low, high), method = values[column], ends[column], found.methods[column]
         counts.append(
             EstimatedCount(
                 name,
-                values[column],
+                value,
                 number,
                 low,
                 high,
-                found.methods[column],
+                method,
                 number - wide,
                 number + wide,
                 charge,
@@ -246,7 +249,7 @@ def derived_estimates(
     """What all answers in view say of each group of a derived statement; None where it follows from others.
 
     A derived count is a sum of counts in view, on every table, so its estimate is that sum of their estimates.  If the
-    time is up it is the derived figure, cut at 0.
+    time is up, or one of them is too inaccurate to be taken with the others, it is the derived figure, cut at 0.
     """
     from scipy.sparse import csr_array, lil_array  # noqa: PLC0415  slow to import, and answers need none of it
 
@@ -260,14 +263,20 @@ def derived_estimates(
     queries = view.queries
     means = parcomp.estimation.means_of(queries, view.noise)
     sums = lil_array((len(derived.groups), len(means.first)))
+    together = True
     for number, group in enumerate(derived.groups):
         for weight, part in group:
             if part.charge.number not in starts:
                 return None
             for place in part.numbers:
-                sums[number, means.column[starts[part.charge.number] + place]] += float(weight)
-    found = _projected(settings, queries, view.every_number, means, 0.95, {}, csr_array(sums))
-    told = found.sums.tolist() or [[max(end or 0, 0) for end in (one.value, one.low, one.high)] for one in figures]
+                column = means.column[starts[part.charge.number] + place]
+                together = together and column >= 0
+                sums[number, column] += float(weight)
+    told: list[list[float]] = []
+    if together:
+        found = _projected(settings, queries, view.every_number, means, 0.95, {}, csr_array(sums))
+        told = found.sums.tolist()
+    told = told or [[max(end or 0, 0) for end in (one.value, one.low, one.high)] for one in figures]
     return [Figure(value, low, high, None, approximate=True) for value, low, high in told]
 
 

@@ -2,10 +2,13 @@
 
 *Weights.*  An answer weighs 1/σ², with σ the standard deviation of its own noise.  So what the projection brings down
 is the root mean square of errors in units of their noise, in which an answer that was bought dearly counts for as much
-as it says.  Scales that differ by more than a factor of 10⁴ are taken to differ by that.  Any weights above 0 would do
-for the proof (``docs/proofs/projection.md``), so noise that goes together, as that of a strategy, needs no other norm:
-each of its answers weighs what its own noise says, and how they go together is for the intervals, for which noise is
-drawn for all of them at once.
+as it says.  Any weights above 0 would do for the proof (``docs/proofs/projection.md``), so noise that goes together, as
+that of a strategy, needs no other norm: each of its answers weighs what its own noise says, and how they go together is
+for the intervals, for which noise is drawn for all of them at once.
+
+*Far less accurate answers.*  Weights that differ by more than eight orders of magnitude are too much for floating
+point.  If they were taken to differ by less, a cheap answer would spoil a dear one.  So an answer whose noise is more
+than 10⁴ times the least is left out of the projection.  Taken for 0 where it is below 0, it is no worse than it was.
 
 *The same query.*  Several answers to one query are taken as their mean by these weights.  For any count z,
 Σ ωᵢ·(yᵢ − z)² = (Σ ωᵢ)·(mean − z)² + what does not depend on z, so the projection of the means is that of the answers,
@@ -26,17 +29,18 @@ from parcomp.noise import JointNoise
 
 __all__ = ["Means", "means_of"]
 
-_APART = 1e-4
-"""No noise is taken to be smaller than this part of the largest."""
+_APART = 1e4
+"""How many times the least noise that of an answer may be to be taken together with the others."""
 
 _LEAST = 1e-3
-"""Nor than this: noise so small is none, as counts are whole."""
+"""No noise is taken to be smaller than this: noise so small is none, as counts are whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
     """Answers taken together by query: ``column`` has the place of each answer's query among those at ``first`` places.
 
+    It is −1 for answers that are far less accurate than others, which are left as they are.
     ``weights`` are those of the queries' means, of which the largest is 1, and ``noise`` is the noise on them.
     """
 
@@ -53,15 +57,17 @@ class Means:
 
 def means_of(queries: Sequence[Hashable], noise: JointNoise) -> Means:
     """How answers to these queries, with this noise, are taken together."""
+    floored = np.maximum(noise.deviations, _LEAST)
+    taken = np.flatnonzero(floored <= _APART * floored.min(initial=np.inf))
     places: dict[Hashable, int] = {}
-    column = np.array([places.setdefault(query, len(places)) for query in queries], np.int64)
+    own = np.array([places.setdefault(queries[place], len(places)) for place in taken.tolist()], np.int64)
+    column = np.full(len(queries), -1, np.int64)
+    column[taken] = own
     first = np.zeros(len(places), np.int64)
-    first[column[::-1]] = np.arange(len(column))[::-1]
-    deviations = noise.deviations
-    floored = np.maximum(deviations, max(_APART * float(deviations.max(initial=0.0)), _LEAST))
-    each = 1 / floored**2
-    total = np.bincount(column, each, len(places))
-    mean = csr_array((each / total[column], (column, np.arange(len(column)))), (len(places), len(column)))
+    first[own[::-1]] = taken[::-1]
+    each = 1 / floored[taken] ** 2
+    total = np.bincount(own, each, len(places))
+    mean = csr_array((each / total[own], (own, taken)), (len(places), len(queries)))
     weights = total / total.max(initial=0.0)
     return Means(column, first, weights, _MeanNoise(noise, mean, 1 / np.sqrt(total)), mean)
 

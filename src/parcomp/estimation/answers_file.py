@@ -25,8 +25,8 @@ __all__ = ["Answers", "read_answers", "read_facts"]
 
 _OF_AN_ANSWER = ("id", "value", "scale", "expected_error", "measure")
 _BESIDE_IT = (
-    *("approximate", "cached", "charge", "cost", "errors", "interval", "names", "notes", "rehearsed"),
-    "rows_per_person",
+    *("approximate", "cached", "charge", "cost", "errors", "estimate", "estimate_interval", "interval", "names"),
+    *("notes", "rehearsed", "rows_per_person"),
 )
 """What an answer of a custodian says beside its number, which is of no use here."""
 
@@ -36,8 +36,11 @@ _OF_A_FACT = ("id", "where", "value")
 _ELSEWHERE = {
     "groups": "an answer with GROUP BY has a number for each group; ask for each by a statement of its own",
     "columns": "an answer with several numbers is no count; ask for COUNT(*) by a statement of its own",
+    "strategy": "answers of a strategy have noise that goes together, which a file does not tell; for estimates from "
+    "them, ask with --estimate, or use: parcomp estimate -c",
+    "derived": "a derived answer has the noise of those that it follows from; take these, or use: parcomp estimate -c",
 }
-"""What an answer has that is no single count."""
+"""What an answer has that is no single count with noise of its own."""
 
 
 @dataclass(frozen=True, slots=True)

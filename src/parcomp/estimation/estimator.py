@@ -49,7 +49,7 @@ __all__ = ["METHODS", "Estimate", "PerAnswer", "Progress", "estimate", "estimate
 
 PerAnswer: TypeAlias = float | Sequence[float] | Mapping[QueryId, float] | Floats
 """One number for all queries, one for each in order, or one for each by id."""
-METHODS: Final = ("projection", "searched projection", "partial projection", "fact", "contradiction")
+METHODS: Final = ("projection", "searched projection", "partial projection", "cut at 0", "fact", "contradiction")
 """Where a value may come from."""
 
 _CONFIDENCE: Final = 0.95
@@ -71,6 +71,7 @@ class Estimate(Tabular):
     - *searched projection*: the nearest over all rows that were found; that no other row matters is not proven.
     - *partial projection*: as near as was proven when the time was up, at least each answer below 0 taken for 0.  The
       root mean square error is not above that of ``raw``; intervals are as wide as the raw ones.
+    - *cut at 0*: the answer itself, or 0; it is far less accurate than others that it would be taken together with.
     - *fact*: it was given as exact.
     - *contradiction*: no row satisfies the query, so its count is 0.
 
