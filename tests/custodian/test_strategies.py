@@ -22,6 +22,7 @@ from parcomp.custodian.strategy import Strategy, plan_strategy, read_strategy
 from parcomp.errors import ArgumentError, CostError, IdempotencyError, LedgerError, RefusedError, WorkloadError
 from parcomp.ledger import StrategyRecord, matrix_digest, packed
 from parcomp.model import Domain
+from parcomp.planning.strategies import atoms
 from parcomp.privacy import discrete_gaussian_mu
 from parcomp.service.bodies import fixed_width_json
 from parcomp.service.console.wording import sql_of
@@ -188,6 +189,71 @@ def test_a_row_is_in_one_atom_and_all_atoms_together_cost_what_is_charged(tmp_pa
         assert dearest <= strategy.units
         factor = (2 if neighbours == "replace-one" else 1) * (persons if measure == "pure" else persons**2)
         assert factor * strategy.units <= settings.measure.budget_down("0.7")
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("measure", ["pure", "gdp"])
+def test_parts_that_cannot_be_listed_get_noise_of_their_own_within_one_charge(
+    tmp_path, monkeypatch, measure, neighbours
+):
+    """Ages are counted by their classes, all else by itself; every row is paid for."""
+    monkeypatch.setattr(atoms, "ATOM_LIMIT", 14)
+    names = ["x", "y", "z"]
+    domain = {
+        "name": "people",
+        "attributes": {"age": {"low": 0, "high": 9}, **{name: {"low": 0, "high": 2} for name in names}},
+    }
+    rows = [{"age": n % 10, "x": n % 3, "y": n % 4, "z": n % 2} for n in range(130)]
+    ages = [f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in range(1, 10)]
+    draw = random.Random(8)
+    tested = [{name: draw.sample(range(3), draw.randint(1, 2)) for name in draw.sample(names, 2)} for _ in range(8)]
+    others = [
+        "SELECT COUNT(*) FROM people WHERE "
+        + " AND ".join(f"{name} IN ({str(some)[1:-1]})" for name, some in one.items())
+        for one in tested
+    ]
+    by_value = "SELECT x, COUNT(*) FROM people WHERE y = 1 GROUP BY x"
+    batch = [*ages, *others, by_value, "SELECT COUNT(*) FROM people WHERE x = 0 AND y = 1"]
+    with open_custodian(
+        tmp_path, domain=domain, rows=rows, measure=measure, budget="1000", neighbours=neighbours
+    ) as custodian:
+        for kind in ["atoms", "auto"] if measure == "pure" else ["atoms"]:
+            answers = custodian.ask_batch(batch, budget="4", strategy=kind, estimate=True)
+            assert {one.strategy for one in answers} == {"atoms"}
+            charge = custodian.charges()[-1]
+            strategy = read_strategy(custodian.settings, charge, None)
+            assert {len(one.atoms) for one in strategy.plan.histograms} >= {1, 9}
+            exact = json.loads(strategy.release(custodian._table(), draw=lambda mechanism, counts: list(counts)))
+            assert exact["answers"] == [
+                sum(all(row[name] in values for name, values in where_of(query)) for row in rows)
+                for query in strategy.queries
+            ]
+            cells = product(range(-1, 10), *(range(-1, 3) for _ in names))
+            costs = [
+                sum(
+                    histogram.units
+                    for histogram in strategy.plan.histograms
+                    if any(
+                        all(
+                            cell[["age", *names].index(name)] in values
+                            for name, values in where_of(strategy.queries[at])
+                        )
+                        for at in histogram.queries
+                    )
+                )
+                for cell in cells
+            ]
+            assert max(costs) <= charge.units
+            most = custodian.settings.measure.budget_down("4") // (2 if neighbours == "replace-one" else 1)
+            assert 0.95 * most < charge.units <= most
+        settings = custodian.settings
+    assert audited(settings).ok
+
+
+def where_of(query):
+    """The values that a query of integers from 0 on accepts, by attribute."""
+    names = list(query.domain.attributes)
+    return [(names[at], set(np.flatnonzero(predicate.flags()).tolist())) for at, predicate in query.tested]
 
 
 def test_a_batch_is_one_charge_and_asking_again_is_free(tmp_path):

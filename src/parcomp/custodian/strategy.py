@@ -24,7 +24,7 @@ replacing a row costs up to 2u, u ≤ ⌊R/2⌋ there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -39,14 +39,14 @@ from parcomp.errors import ArgumentError, CostError, LedgerError, SizeError, Wor
 from parcomp.figures import Figure
 from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest, packed, unpacked
 from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
-from parcomp.planning import Plan, plan
+from parcomp.planning import Plan, StrategyName, plan
 from parcomp.privacy import Neighbours
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
     from parcomp.noise import StrategyNoise
 
-__all__ = ["Part", "Strategy", "node_budgets", "plan_strategy", "read_strategy", "why_not_together"]
+__all__ = ["Part", "Strategy", "plan_strategy", "read_strategy", "why_not_together"]
 
 _MOST_QUERIES = 20_000
 """The most counts that a batch may ask for as a whole, each group being one."""
@@ -125,13 +125,14 @@ class Strategy:
     @property
     def note(self) -> str:
         """What is to be said of its answers."""
-        what = {
-            "correlated": "combinations of the counts were measured",
-            "atoms": "the classes of rows that no statement tells apart were counted",
-        }
+        what = "combinations of the counts were measured"
+        if self.plan.histograms:
+            what = "the classes of rows that no statement tells apart were counted"
+        if len(self.plan.histograms) > 1:
+            what += ", part by part"
         return (
-            f"measured together with all statements of the batch, which is one charge ({self.name}: "
-            f"{what[self.name]}); the errors of its answers depend on each other"
+            f"measured together with all statements of the batch, which is one charge ({self.name}: {what}); "
+            "the errors of its answers depend on each other"
         )
 
     @cached_property
@@ -151,21 +152,37 @@ class Strategy:
     def release(self, table: CodedTable, *, draw: Callable[..., list[int]] | None = None) -> str:
         """Noisy answers to all queries from the rows of a table, as the text that is stored."""
         if self.plan.histograms:
-            lists = [[self.queries[one] for one in histogram.queries] for histogram in self.plan.histograms]
-            counted = []
-            for histogram, found in zip(self.plan.histograms, table.count_classes(lists), strict=True):
-                atoms = [0] * len(histogram.atoms)
-                for atom, many in zip(histogram.locate(found.satisfied).tolist(), found.counts, strict=True):
-                    if atom >= 0:
-                        atoms[atom] += many
-                counted.append(atoms)
+            counted = self._atom_counts(table)
             answers: list[Any] = parcomp.noise.release(self.plan, [0] * len(self.queries), counted, draw=draw)
             answers = [int(answer) for answer in answers]
         else:
-            measured: list[Any] = table.measure(self.statements)
-            counts = [int(number) for one in measured for number in one[0]]
-            answers = parcomp.noise.release(self.plan, counts, draw=draw)
+            answers = parcomp.noise.release(self.plan, self._counts(table), draw=draw)
         return json.dumps({"answers": answers}, separators=(",", ":"))
+
+    def _counts(self, table: CodedTable) -> list[int]:
+        """The rows that each query counts."""
+        measured: list[Any] = table.measure(self.statements)
+        return [int(number) for one in measured for number in one[0]]
+
+    def _atom_counts(self, table: CodedTable) -> list[list[int]]:
+        """The rows in each atom of each histogram.
+
+        Queries of a single atom are equal, and its rows are those that they count: many of these take one pass.
+        """
+        several = [one for one in self.plan.histograms if len(one.atoms) > 1]
+        classes = iter(table.count_classes([[self.queries[one] for one in each.queries] for each in several]))
+        counts = self._counts(table) if len(several) < len(self.plan.histograms) else []
+        counted = []
+        for histogram in self.plan.histograms:
+            if len(histogram.atoms) == 1:
+                counted.append([counts[int(histogram.queries[0])]])
+                continue
+            found, atoms = next(classes), [0] * len(histogram.atoms)
+            for atom, many in zip(histogram.locate(found.satisfied).tolist(), found.counts, strict=True):
+                if atom >= 0:
+                    atoms[atom] += many
+            counted.append(atoms)
+        return counted
 
     @staticmethod
     def answers(stored: str) -> list[float]:
@@ -258,11 +275,11 @@ def why_not_together(settings: Settings, statements: Sequence[tuple[int, Stateme
     return ""
 
 
-def node_budgets(settings: Settings, row_budget: int) -> dict[str, int]:
-    """What the dearest row may cost in a strategy of each kind, where one row may cost so much."""
+def _node_budget(settings: Settings, row_budget: int, kind: StrategyName) -> int:
+    """What the dearest row may cost in a strategy of some kind, where one row may cost so much."""
     if settings.neighbours == Neighbours.REPLACE_ONE:
-        return {"correlated": row_budget // 4, "atoms": row_budget // 2}
-    return {"correlated": row_budget, "atoms": row_budget}
+        return row_budget // (4 if kind == "correlated" else 2)
+    return row_budget
 
 
 def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: str, row_budget: int) -> Strategy:
@@ -275,30 +292,50 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
     workload = over_codes(queries)
     # A statement matters as much as any other, however many groups it has.
     importance = [1 / one.group_count for one in statements for _ in range(one.group_count)]
-    kinds = ["correlated", "atoms"] if asked == "auto" else [asked]
-    if settings.measure.name == "pure":
-        kinds = ["atoms"]
     found, reasons = [], []
-    budgets = node_budgets(settings, row_budget)
-    for kind in kinds:
+    for kind in _kinds(settings, asked):
+        limit = _node_budget(settings, row_budget, kind)
         try:
-            if budgets[kind] < 1:
+            if limit < 1:
                 raise CostError("one row would cost less than a unit of 1e-9")
             made = plan(
                 workload,
                 settings.measure.name,
-                budget_units=budgets[kind],
+                budget_units=limit,
                 importance=importance,
-                strategy="correlated" if kind == "correlated" else "atoms",
+                strategy=kind,
                 time_limit=_PLAN_SECONDS,
             )
-            found.append(_kept(settings, statements, asked, row_budget, made, budgets[kind]))
+            found.append(_kept(settings, statements, asked, row_budget, made, limit))
         except (SizeError, WorkloadError, CostError) as error:
             reasons.append(error)
     if not found:
         costs = [error for error in reasons if isinstance(error, CostError)]
         raise costs[0] if costs else WorkloadError(str(reasons[0]))
     return min(found, key=lambda one: one.mean_error)
+
+
+def _kinds(settings: Settings, asked: str) -> list[StrategyName]:
+    """The plans to choose from.
+
+    Within a plan, each independent part gets what suits it.  A plan of atoms weighs them against noise of its own for a
+    part only where it is asked to choose by itself; one of correlated noise always does, and has its own budget.
+    """
+    if asked == "auto":
+        return ["auto"] if settings.measure.name == "pure" else ["correlated", "atoms"]
+    return ["correlated" if asked == "correlated" else "atoms"]
+
+
+def _counted_alone(made: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Queries of parts that get noise of their own, as histograms of one atom each, with all that its queries buy."""
+    alone = np.ones(len(made.workload), np.bool_)
+    for histogram in made.histograms:
+        alone[histogram.queries] = False
+    equal: dict[Query, list[int]] = {}
+    for place in np.flatnonzero(alone).tolist():
+        equal.setdefault(made.workload[place], []).append(place)
+    for places in equal.values():
+        yield tuple(places), sum(made.units[places].tolist())
 
 
 def _kept(
@@ -310,9 +347,11 @@ def _kept(
     if made.matrix is not None and made.sigma is not None:
         content = packed(made.matrix)
         record = StrategyRecord(texts, asked, row_budget, matrix_digest(made.matrix), made.sigma)
-    elif made.strategy == "atoms":
-        histograms = tuple((tuple(one.queries.tolist()), one.units) for one in made.histograms)
-        record = StrategyRecord(texts, asked, row_budget, histograms=histograms)
+    elif made.histograms:
+        histograms = [(tuple(one.queries.tolist()), one.units) for one in made.histograms]
+        record = StrategyRecord(texts, asked, row_budget, histograms=(*histograms, *_counted_alone(made)))
+    elif asked == "auto" and made.strategy == "independent":
+        raise WorkloadError("no strategy has less error at this budget")
     else:
         raise WorkloadError(
             "the rows that these statements tell apart are too many to be listed; ask with the strategy independent"
