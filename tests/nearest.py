@@ -19,9 +19,9 @@ def nearest_possible(cells: Floats, answers: Floats, roots: Floats | float = 1.0
     weighted = np.broadcast_to(roots, len(answers))
     rows = np.unique(cells, axis=1)
     scaled, target = weighted[:, None] * rows, weighted * answers
-    # A row may count for no more than rounding says: what it gains is a sum of so many terms of this size.
-    sizes = np.linalg.norm(scaled, axis=0) + 1e-300
-    settled = 1e-11 * sizes * (np.linalg.norm(target) + 1e-300)
+    sizes, length = np.linalg.norm(scaled, axis=0) + 1e-300, float(np.linalg.norm(target)) + 1e-300
+    # What a row may seem to gain by rounding alone.
+    settled = 1e-13 * sizes * length
     taken = np.zeros(rows.shape[1], np.bool_)
     counts = np.zeros(rows.shape[1])
     while True:
@@ -46,10 +46,9 @@ def nearest_possible(cells: Floats, answers: Floats, roots: Floats | float = 1.0
         counts = found
     # The Karush-Kuhn-Tucker conditions: no row gains, and the answers are at a right angle to what is left of them.
     left = target - scaled @ counts
-    loose = 1e-8 * (np.linalg.norm(target) + 1e-300)
     assert (counts >= 0).all()
-    assert (scaled.T @ left <= loose * sizes).all()
-    assert abs(left @ (scaled @ counts)) <= loose * np.linalg.norm(target)
+    assert (scaled.T @ left <= 1e-9 * sizes * length).all()
+    assert abs(left @ (scaled @ counts)) <= 1e-11 * length**2
     return np.asarray(rows @ counts)
 
 
