@@ -21,7 +21,7 @@ from tests.workloads import SetQueries
 
 __all__ = ["KINDS", "Problem", "ProofMaker", "random_problem"]
 
-KINDS = ("attribute", "queries", "dominated", "value", "fixing", "parts", "sum", "cover", "splitting")
+KINDS = ("attribute", "queries", "dominated", "value", "fixing", "parts", "sum", "cover", "splitting", "listing")
 
 Box = tuple[frozenset[int], ...]
 
@@ -97,7 +97,7 @@ class ProofMaker:
         self.nodes.append(node)
         self.places.append((box, counted))
         if kind is None:
-            kind = str(self.draw.choice(KINDS if depth > 0 else KINDS[-2:]))
+            kind = str(self.draw.choice(KINDS if depth > 0 else KINDS[-3:]))
         bound = int(getattr(self, f"_{kind}")(node, box, counted, depth - 1))
         if all(box):
             assert bound >= self.problem.heaviest(box, counted)[0]
@@ -249,6 +249,22 @@ class ProofMaker:
         unit = gcd(*self.problem.weights)
         return scaled // scale // unit * unit
 
+    def _listing(self, node: dict[str, Any], box: Box, counted: frozenset[int], depth: int) -> int:
+        """The heaviest row by what its queries have at least, their weight or their multipliers, if that is enough."""
+        problem, unit = self.problem, gcd(*self.problem.weights)
+        live = problem.live(box, counted)
+        node["listing"] = len(self.multipliers)
+        scale, shares, short = self._shares(live)
+        rows = product(*(sorted(values) for values in box))
+        reached = max(
+            (sum(short[q] + sum(shares[q]) for q in live if _meets(problem.queries[q], row)) for row in rows), default=0
+        )
+        above = max(0, reached // scale + int(self.draw.integers(-2, 2)) * max(problem.weights) // 2)
+        order = [f"a{a}" for a in self.draw.permutation(len(box)).tolist() if self._coin()]
+        node |= {"order": order, "above": above, "most": 10**6}
+        kept = above // unit * unit
+        return max(kept, reached // scale // unit * unit) if reached >= (kept + unit) * scale else kept
+
     def _shares(self, live: list[int]) -> tuple[int, list[list[int]], dict[int, int]]:
         """Write random multipliers: their scale, those of each query, and what those of the live ones fall short by."""
         scale = int(self.draw.choice([1, 2, 3, 2**40]))
@@ -286,6 +302,10 @@ class ProofMaker:
 
     def _some(self, items: Any) -> frozenset[int]:
         return frozenset(item for item in sorted(items) if self._coin())
+
+
+def _meets(query: dict[int, frozenset[int]], row: tuple[int, ...]) -> bool:
+    return all(row[attribute] in accepted for attribute, accepted in query.items())
 
 
 def _with(box: Box, attribute: int, values: frozenset[int]) -> Box:

@@ -11,7 +11,7 @@ from parcomp.bits import unpack_bits
 from parcomp.cli import main
 from parcomp.costs import amount_up
 from parcomp.errors import CertificateError
-from parcomp.experiments.workloads import boxes, points, uniform_workload
+from parcomp.experiments.workloads import boxes, dense_subsets, points, uniform_workload
 from parcomp.graph import cases
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import Bracket, certify
@@ -27,10 +27,18 @@ def certified(workload, **options):
     return answer, json.loads(json.dumps(answer.certificate))
 
 
+@pytest.fixture
+def without_listing(monkeypatch):
+    """Proofs as they are where the checker cannot list rows."""
+    monkeypatch.setattr(certify, "suits", lambda compiled: False)
+
+
 @pytest.mark.parametrize("chunk", range(8))
-def test_certificates_of_random_workloads_verify(chunk):
-    """2,000 workloads: the certificate proves the bracket, and not one unit less."""
+def test_certificates_of_random_workloads_verify(chunk, monkeypatch):
+    """2,000 workloads: the certificate proves the bracket, and not one unit less.  Half of them have no listings."""
     draw = np.random.default_rng(chunk)
+    if chunk % 2:
+        monkeypatch.setattr(certify, "suits", lambda compiled: False)
     for _ in range(250):
         workload = random_judged(draw).workload
         answer, certificate = certified(workload)
@@ -77,7 +85,41 @@ def kinds(certificate):
     return {next(iter(node)) for node in certificate["proof"]}
 
 
-def test_tampered_certificates_are_refused():
+def test_a_tampered_listing_proves_no_less_than_the_truth():
+    """The checker lists more rows with other multipliers, and fewer if it is told to, but never misses a heavy one."""
+    workload = dense_subsets(60, 6, 3, attributes=5, density=0.4, constraints=3, heaviest=5)
+    answer, certificate = certified(workload)
+    compilation = compile_workload(workload)
+    nodes = [node for node in certificate["proof"] if "listing" in node]
+    assert answer.exact
+    assert nodes
+    assert {node["above"] for node in nodes} == {certificate["upper"]}
+
+    def tampered(change):
+        document = copy.deepcopy(certificate)
+        for node in document["proof"]:
+            if "listing" in node:
+                change(node, document["multipliers"][node["listing"]])
+        return document
+
+    def refused(change, reason):
+        with pytest.raises(CertificateError, match=reason):
+            pc.verify(workload, tampered(change))
+
+    refused(lambda node, _: node.update(most=1), "more than 1 partial rows")
+    refused(lambda node, _: node.pop("above"), "ill formed")
+    refused(lambda node, _: node.update(order=["nobody"]), "ill formed")
+    less = tampered(lambda node, _: node.update(above=node["above"] - compilation.unit, most=10**6))
+    with pytest.raises(CertificateError, match="the cases prove"):
+        pc.verify(workload, less | {"lower": 0, "upper": certificate["upper"] - compilation.unit})
+    for change in (
+        lambda node, shares: (node.update(most=10**6), shares.update(shares={})),
+        lambda node, shares: node.update(order=node["order"][::-1], most=10**6),
+    ):
+        assert pc.verify(workload, tampered(change)).upper == answer.upper
+
+
+def test_tampered_certificates_are_refused(without_listing):
     """Changed rows, other workloads, dropped cases, moved multipliers, loops: each is found."""
     workload, certificate = tree()
     assert {"value", "queries"} & kinds(certificate)
@@ -257,7 +299,7 @@ def test_proofs_of_large_attributes_that_are_set_aside_verify():
     [boxes(300, 4, 50, 0), points(400, 8, 4, 0), boxes(150, 3, 200, 1, heaviest=10)],
     ids=["boxes", "points", "weighted boxes"],
 )
-def test_proofs_by_cliques_verify(workload):
+def test_proofs_by_cliques_verify(workload, without_listing):
     """Where overlapping sets are cliques, cases by queries are enough."""
     answer, certificate = certified(workload)
     assert answer.exact
@@ -265,7 +307,7 @@ def test_proofs_by_cliques_verify(workload):
     assert "queries" in kinds(certificate) or kinds(certificate) <= {"cover", "dominated", "sum"}
 
 
-def test_proofs_by_peeling_verify(monkeypatch):
+def test_proofs_by_peeling_verify(monkeypatch, without_listing):
     """Vertices with few neighbors first: the same claim, by other cases."""
 
     def peeled(graph, target, *, size_limit, work_limit):

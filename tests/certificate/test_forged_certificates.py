@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import parcomp as pc
+from parcomp.certificate import listing, workload_digest
 from parcomp.costs import amount_of, amount_up
 from parcomp.errors import CertificateError
 from tests.certificate.proof_forger import KINDS, Problem, ProofMaker, random_problem
@@ -91,6 +92,15 @@ HONEST = {
     "thinned": (PLAIN, 12, [{"dominated": "a1", "proof": 1}, {"dominated": "a0", "proof": 2}, BOTH]),
     "value": (PLAIN, 12, [{"value": 2, "of": "a0", "like": 1, "rest": 2}, SECOND, SECOND]),
     "fixing": (PLAIN, 12, [{"fixing": 0, "above": 11, "proof": 1}, ALL], split(SHARES)),
+    "listing": (PLAIN, 12, [{"listing": 0, "order": ["a1", "a0"], "above": 5, "most": 100}], split(SHARES)),
+    "listing of no multipliers": (PLAIN, 12, [{"listing": 0, "order": [], "above": 11, "most": 100}], split({})),
+    # A query has a multiplier on an attribute that none constrains, and falls short by that much elsewhere.
+    "listing with an attribute that nobody asks for": (
+        Problem([2, 2], [sets([0]), sets([1])], [5, 4]),
+        5,
+        [{"listing": 0, "order": ["a0"], "above": 0, "most": 10}],
+        split({0: {"a0": 1, "a1": 4}, 1: {"a0": 4}}, 1),
+    ),
     # The row (0, 1) weighs 6 without the second query, of which it has the value of the first attribute.
     "fixing of a query that is missed": (
         Problem([2, 2], [sets([0]), sets([0], [0]), sets(None, [1])], [5, 1, 1]),
@@ -242,6 +252,48 @@ FORGED = {
         [{"fixing": 0, "above": 1, "proof": 1}, ALL],
         split({0: {"a0": 2}, 1: {"a0": 2}}, 1),
     ),
+    "a listing that claims less than there is": (
+        LESS,
+        PLAIN,
+        11,
+        [{"listing": 0, "order": ["a0"], "above": 11, "most": 10}],
+        split(SHARES),
+    ),
+    "a listing that leaves out what it claims": (
+        LESS,
+        PLAIN,
+        11,
+        [{"listing": 0, "order": ["a0"], "above": 12, "most": 10}],
+        split(SHARES),
+    ),
+    "a listing by a larger scale": (
+        LESS,
+        PLAIN,
+        11,
+        [{"listing": 0, "order": ["a0"], "above": 11, "most": 10}],
+        split(SHARES, 4),
+    ),
+    "a listing of more rows than it says": (
+        "more than 1 partial rows",
+        PLAIN,
+        12,
+        [{"listing": 0, "order": ["a0"], "above": 5, "most": 1}],
+        split(SHARES),
+    ),
+    "a listing by an attribute that is not there": (
+        "ill formed",
+        PLAIN,
+        12,
+        [{"listing": 0, "order": ["a2"], "above": 5, "most": 10}],
+        split(SHARES),
+    ),
+    "a listing above less than nothing": (
+        "whole number",
+        PLAIN,
+        12,
+        [{"listing": 0, "order": [], "above": -1, "most": 10}],
+        split(SHARES),
+    ),
     "a fixing above less than nothing": (
         "whole number",
         PLAIN,
@@ -358,6 +410,51 @@ def test_scores_beyond_64_bits_are_exact(scale):
     check(problem, sum(weights), [{"splitting": 0}], shares)
     with pytest.raises(CertificateError, match=LESS):
         check(problem, sum(weights) - 1, [{"splitting": 0}], shares)
+
+
+@pytest.mark.parametrize("weight", [2**24, 2**53, 2**60])
+def test_listed_rows_are_weighed_exactly(weight):
+    """Just beyond what floats of 32 and of 64 bits hold, the last unit of a row still counts."""
+    problem = Problem([3, 2], [sets([0]), sets([0, 1], [0]), sets([0, 1])], [weight + 1, weight, weight])
+    total = 3 * weight + 1
+    given = split({0: {"a0": weight + 1}, 1: {"a0": 1, "a1": weight - 1}, 2: {"a0": weight}}, 1)
+    node = {"listing": 0, "order": ["a1"], "most": 100}
+    for above in (0, total - 1, total):
+        check(problem, total, [node | {"above": above}], given)
+        with pytest.raises(CertificateError, match=LESS):
+            check(problem, total - 1, [node | {"above": above}], given)
+
+
+def test_rows_are_listed_in_blocks(monkeypatch):
+    """However many of them are looked at together, none is lost: all are listed, as nothing rules any of them out."""
+    draw = np.random.default_rng(11)
+    for _ in range(60):
+        monkeypatch.setattr(listing, "_BLOCK", int(draw.integers(1, 60)))
+        problem = random_problem(draw)
+        everything = tuple(frozenset(range(size)) for size in problem.sizes)
+        truth, _ = problem.heaviest(everything, frozenset(range(len(problem.queries))))
+        nodes = [{"listing": 0, "order": [], "above": 0, "most": 10**6}]
+        check(problem, truth, nodes, split({}))
+        if truth:
+            with pytest.raises(CertificateError, match=LESS):
+                check(problem, truth - 1, nodes, split({}))
+
+
+def test_rows_of_too_many_attributes_are_not_listed():
+    """Scores of each step would take the square of the attributes, hundreds of gigabytes here."""
+    problem = Problem([2] * 3_000, [{a: frozenset([q % 2])} for q, a in enumerate([*range(3_000)] * 2)], [1] * 6_000)
+    workload = problem.workload()
+    row = dict.fromkeys(workload.domain.names, 0)
+    certificate = {
+        "parcomp": "certificate",
+        "workload": workload_digest(workload),
+        "lower": 0,
+        "upper": 6_000,
+        "row": row,
+    }
+    nodes = [{"listing": 0, "order": [], "above": 0, "most": 10}]
+    with pytest.raises(CertificateError, match="too much room"):
+        pc.verify(workload, certificate | {"proof": nodes, "multipliers": split({})})
 
 
 JUNK = (None, True, False, 1.0, Decimal(1), "1", "", [], {}, [0], {"a0": 0}, -1, 0, 2**64, 10**400)
@@ -485,7 +582,7 @@ def test_a_step_that_is_not_valid_is_refused_wherever_it_stands():
             with pytest.raises(CertificateError, match=r"leave out|different|not dominated|overlap"):
                 check(maker.problem, 2**62 * len(maker.nodes), maker.nodes, maker.multipliers)
     # Of the others the checker finds out by itself what they leave.
-    assert min(count for kind, count in spoilt.items() if kind not in {"value", "fixing", "splitting"}) >= 10
+    assert min(count for kind, count in spoilt.items() if kind not in {"value", "fixing", "splitting", "listing"}) >= 10
 
 
 def test_exchanged_pieces_never_prove_too_much():
@@ -494,7 +591,7 @@ def test_exchanged_pieces_never_prove_too_much():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", ["value", "fixing", "dominated", "splitting"])
+@pytest.mark.parametrize("kind", ["value", "fixing", "dominated", "splitting", "listing"])
 def test_many_exchanged_pieces_never_prove_too_much(kind):
     """At least 10,000 forgeries of proofs that begin with each of these steps."""
     assert exchange(KINDS.index(kind), 1_000, kind) > 500

@@ -126,6 +126,11 @@ class Space:
         numbers: list[int] = self._attribute[self._term[self._start[query] : self._start[query + 1]]].tolist()
         return numbers
 
+    def constrained(self, counted: Flags) -> list[int]:
+        """The attributes that flagged queries constrain, ascending."""
+        found: list[int] = np.unique(self._attribute[self._term[counted[self._query]]]).tolist()
+        return found
+
     def left(self, attribute: int, box: Box) -> Numbers:
         """The cells that a box leaves of an attribute."""
         return box[attribute] if attribute in box else np.arange(len(self.cells(attribute).first))

@@ -39,6 +39,10 @@ the weight of the counted queries that any row of the box satisfies:
     queries that each such row satisfies.  The child has the box and the counted queries without the former, cut down to
     what the latter cover: see :meth:`parcomp.certificate.shares.Shares.fix`.  A row weighs at most c or is a row of the
     child that weighs the same, so the bound is c or that of the child, whichever is larger.
+``{"listing": k, "order": [name, …], "above": c, "most": n}``
+    The checker itself lists the rows of the box that weigh more than c, attribute by attribute, and leaves out by the
+    k-th multipliers what cannot weigh that much: see :mod:`parcomp.certificate.listing`.  The bound is c or the weight
+    of the heaviest row that is left.  No more than n partial rows are listed.
 ``{"search": true}``
     No proof, only the word of the solver.
 
@@ -229,6 +233,11 @@ class _Checker:
                 return shares.bound(place) // (shares.scale * self.unit) * self.unit
             case "fixing":
                 return self._above(node)
+            case "listing":
+                shares, above = self._shares(node["listing"]), self._above(node)
+                order = [self.workload.domain.index(name) for name in node["order"]]
+                heaviest = shares.list_rows(place, order, above + self.unit, whole(node["most"]))
+                return max(above, heaviest // self.unit * self.unit)
             case "search":
                 raise CertificateError(
                     "the upper end rests on the solver's search, not on a proof; nothing was run again"
@@ -315,7 +324,19 @@ class _Checker:
         return bound + sum(max(0, rest) for rest in short.values())
 
 
-_KINDS = ("attribute", "queries", "dominated", "value", "fixing", "parts", "sum", "cover", "splitting", "search")
+_KINDS = (
+    "attribute",
+    "queries",
+    "dominated",
+    "value",
+    "fixing",
+    "parts",
+    "sum",
+    "cover",
+    "splitting",
+    "listing",
+    "search",
+)
 
 _BLOCK = 256
 """So many kept values are compared with all that are dropped at once."""

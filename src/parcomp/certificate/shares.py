@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcomp.certificate.boxes import Cells, Flags, Numbers, Place, Space
+from parcomp.certificate.listing import Column, UnlistableError, list_rows
 from parcomp.errors import CertificateError
 
 __all__ = ["Shares", "whole"]
@@ -130,8 +131,7 @@ class Shares:
         slack = self._short[place.counted].sum() + sum(best.values()) - -(-least * self.scale // self._factor)
         counted = np.unique(groups[place.counted])
         one_of = space.one_of[counted]
-        short = np.zeros(len(space.one_of), self._dtype)
-        np.add.at(short, groups[place.counted], self._short[place.counted])
+        short = self._by_group(place.counted.nonzero()[0], self._short[place.counted])
         lost_with, lost_without = np.zeros(len(counted), self._dtype), short[counted]
         keep: dict[int, Flags] = {}
         for attribute, (left, of_cells) in scores.items():
@@ -143,8 +143,7 @@ class Shares:
                 extreme[cells.predicate[one_of]] for extreme in self._extremes(cells, place, left[kept], score)
             )
             queries, amounts = self._given[attribute]
-            given = np.zeros(len(space.one_of), self._dtype)
-            np.add.at(given, groups[queries], np.where(place.counted[queries], amounts, 0))
+            given = self._by_group(queries, np.where(place.counted[queries], amounts, 0))
             lost_with += best[attribute] - inside
             lost_without += best[attribute] - np.maximum(outside, inside - given[counted])
         missed = np.zeros(len(space.one_of), np.bool_)
@@ -153,6 +152,37 @@ class Shares:
             for attribute, covered in space.coverage(query).items():
                 keep[attribute] = keep[attribute] & covered if attribute in keep else covered
         return space.cut(Place(place.box, place.counted & ~missed[groups]), keep)
+
+    def _by_group(self, queries: Numbers, amounts: Sums) -> Sums:
+        """What queries with the same predicates have together."""
+        total = np.zeros(len(self._space.one_of), self._dtype)
+        np.add.at(total, self._space.groups[queries], amounts)
+        return total
+
+    def list_rows(self, place: Place, order: Sequence[int], least: int, most: int) -> int:
+        """The weight of the heaviest row of a place if it weighs ``least`` or more, and 0 otherwise.
+
+        At most so many partial rows are listed (:mod:`parcomp.certificate.listing`), which grow by the attributes of
+        ``order`` and then by all others that a counted query constrains or has multipliers on.
+        """
+        space = self._space
+        kind = np.int64 if self._dtype is np.float64 else self._dtype
+        # Queries with the same predicates are one.
+        counted = np.unique(space.groups[place.counted])
+        columns = []
+        for attribute in dict.fromkeys([*order, *space.constrained(place.counted), *self._given]):
+            cells, left = space.cells(attribute), space.left(attribute, place.box)
+            queries, amounts = self._given.get(attribute, (np.zeros(0, np.int64), np.zeros(0, self._dtype)))
+            given = self._by_group(queries, np.where(place.counted[queries], amounts, 0))[counted]
+            accepts = cells.accepts[cells.predicate[space.one_of[counted]][:, None], left]
+            columns.append(Column(accepts, given.astype(kind)))
+        short = self._by_group(place.counted.nonzero()[0], self._short[place.counted])[counted].astype(kind)
+        reached = -(-least * self.scale // self._factor)
+        try:
+            listing = list_rows(columns, short, reached, most)
+        except UnlistableError as error:
+            raise CertificateError(f"to list the rows takes {error}") from None
+        return (listing.heaviest or 0) * self._factor // self.scale
 
     def _extremes(self, cells: Cells, place: Place, left: Numbers, score: Sums) -> tuple[Sums, Sums]:
         """For each counted predicate the best score of cells that it accepts, and of those it rejects; -1 for none.

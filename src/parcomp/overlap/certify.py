@@ -1,9 +1,10 @@
 """Certificates: a proof of the bracket that :mod:`parcomp.certificate.checker` checks without any of the solvers.
 
 The prover knows the upper end already and looks for a short proof of it: dominated values are dropped, equal queries
-taken together, parts that share no attribute added up, and each part is closed by the first of six that is low enough:
-the plain sum, groups of disjoint queries, multipliers, a fractional cover, cases by queries where overlapping sets are
-cliques, and a value search that records its cases.
+taken together, parts that share no attribute added up, and each part is closed by the first of these that is low
+enough: the plain sum, groups of disjoint queries, multipliers, cases whose rows the checker lists if these are few, a
+fractional cover, cases by queries where overlapping sets are cliques, more such lists, and a value search that records
+its cases.
 Beyond a limit of numbers the certificate says that the upper end rests on search.
 """
 
@@ -24,6 +25,7 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.bracket import Bracket
 from parcomp.overlap.cover import group_bound, overlap_is_clique
 from parcomp.overlap.engine import solve_within
+from parcomp.overlap.lean import prove_by_listing, suits
 from parcomp.overlap.masks import keep_queries
 from parcomp.overlap.reduce import Leaf, Node, Rule, Sum, reduce
 from parcomp.overlap.value import Splitting, prove_upper, split
@@ -53,6 +55,12 @@ _CASE_WORK = 1 << 30
 
 _LONG = 1 << 14
 """A longer list of values to be kept is left to the checker to find."""
+
+_LISTING = 15
+"""The checker may spend so many doublings of the most numbers on listing rows: it takes as long as reading the rest."""
+
+_SHORT_LISTING = 1 << 33
+"""So much of it is tried before anything else that could take long."""
 
 _PART_WORK = 1 << 27
 """Word operations spent on bracketing one of several parts."""
@@ -205,6 +213,8 @@ class _Proof:
         if splitting.bound <= target:
             return self._splitting(case, splitting)
         case = self._told_apart(case)
+        if (listed := self._listing(case, target, _SHORT_LISTING)) is not None:
+            return self._tree(case, listed, target + base)
         if compiled.query_count <= _GRAPH_LIMIT:
             graph = build_query_graph(case.compiled)
             cover = fractional_cover(graph)
@@ -215,20 +225,52 @@ class _Proof:
                 cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK)
                 if cases is not None:
                     return self._cases(case, cases)
+        if (listed := self._listing(case, target, self._most_numbers << _LISTING)) is not None:
+            return self._tree(case, listed, target + base)
         tree = prove_upper(case.compiled, target, size_limit=max(0, self._most_numbers - self._numbers))
         if tree is None:
             raise _TooLongError
         return self._tree(case, tree, target + base)
 
+    def _listing(self, case: _Case, target: int, work_limit: int) -> dict[str, Any] | None:
+        if not suits(case.compiled):
+            return None
+        room = max(0, self._most_numbers - self._numbers)
+        return prove_by_listing(case.compiled, target, size_limit=room, work_limit=work_limit)
+
     def _tree(self, case: _Case, tree: dict[str, Any], upper: int) -> int:
-        """The cases of :mod:`~parcomp.overlap.value.proof` in terms of the original workload, where rows weigh more."""
+        """Cases by values and queries in terms of the original workload, where rows weigh more.
+
+        They are those of :mod:`~parcomp.overlap.value.proof` or of :mod:`~parcomp.overlap.lean.proof`.
+        """
         first, above = len(self.nodes), upper * self._unit
         vectors = [
             self._multipliers(case, dict(zip(*pairs.T.tolist(), strict=True)), tree["shift"])
             for pairs in tree["multipliers"]
         ]
         for node in tree["nodes"]:
-            if "attribute" in node:
+            if "cases" in node:
+                name, attribute = self._attributes[case.attributes[node["attribute"]]]
+                codes = case.codes[node["attribute"]]
+                cases = [
+                    (Predicate.from_codes(attribute.size, codes[values]), below) for values, below in node["cases"]
+                ]
+                self._write(
+                    {
+                        "attribute": name,
+                        "cases": [
+                            {"in": write_predicate(attribute, one), "proof": first + below} for one, below in cases
+                        ],
+                    },
+                    numbers=2 * len(codes),
+                )
+            elif "listing" in node:
+                order = [self._attributes[case.attributes[attribute]][0] for attribute in node["order"]]
+                self._write(
+                    {"listing": vectors[node["listing"]], "order": order, "above": above, "most": node["most"]},
+                    numbers=len(order) + 4,
+                )
+            elif "attribute" in node:
                 name, attribute = self._attributes[case.attributes[node["attribute"]]]
                 value = attribute.value(int(case.codes[node["attribute"]][node["like"]]))
                 self._write(

@@ -15,7 +15,7 @@ from parcomp.bits import bit_of, has_bit
 from parcomp.jit import inlined, inner_kernel, kernel
 from parcomp.overlap.lean import layout
 
-__all__ = ["compact", "drop_values", "fill_lanes", "rescore", "sweep"]
+__all__ = ["compact", "drop_values", "fill_lanes", "rescore", "sweep", "take_value"]
 
 _NONE = np.uint64(0)
 
@@ -86,6 +86,16 @@ def compact(problem, stack, source, target):
     stack.head[target, layout.COMMITTED] = committed
     stack.head[target, layout.QUERIES] = size
     return work
+
+
+@inner_kernel
+def take_value(problem, stack, level, attribute, value):
+    """Make level + 1 what is left of ``level`` where an attribute has a value; the work."""
+    stack.live[level + 1] = stack.live[level]
+    stack.live[level + 1, problem.live_at[attribute] : problem.live_at[attribute + 1]] = 0
+    stack.live[level + 1, problem.live_at[attribute] + (value >> 6)] = bit_of(value)
+    stack.head[level + 1, layout.BRANCH] = -1
+    return compact(problem, stack, level, level + 1)
 
 
 @inner_kernel

@@ -13,10 +13,10 @@ import numpy as np
 from parcomp.bits import bit_of, has_bit, lowest_bit
 from parcomp.jit import inlined, inner_kernel, kernel
 from parcomp.overlap.lean import layout
-from parcomp.overlap.lean._level_kernels import compact, drop_values, rescore, sweep
+from parcomp.overlap.lean._level_kernels import compact, drop_values, rescore, sweep, take_value
 from parcomp.overlap.tree import layout as tree
 
-__all__ = ["begin", "hand_over", "improve_root", "search_slice", "size_to_share"]
+__all__ = ["begin", "choose", "hand_over", "improve_root", "search_slice", "size_to_share"]
 
 # How often the weights of a level are shared out, at most; where a sweep gains less than a quarter of the gap, no more.
 _SWEEPS = 2
@@ -43,7 +43,7 @@ def begin(problem, stack, state):
 
 
 @inner_kernel
-def _choose(problem, stack, level, slack):
+def choose(problem, stack, level, slack):
     """The attribute to branch on: its values, each closer to being closed the more it lowers the bound, are the fewest.
 
     A value lowers the bound by what it scores below the best of its attribute and, at most, by what the queries that
@@ -133,7 +133,7 @@ def _bound(problem, stack, level, state):
         if before - bound < (bound - need) >> 2:
             break
     stack.head[level, layout.BOUND] = bound
-    stack.head[level, layout.BRANCH] = _choose(problem, stack, level, bound - need)
+    stack.head[level, layout.BRANCH] = choose(problem, stack, level, bound - need)
     stack.todo[level] = stack.live[level]
     state[tree.WORK] += work
     return True
@@ -163,11 +163,7 @@ def _branch(problem, stack, level, state):
     a = stack.head[level, layout.BRANCH]
     word = problem.live_at[a] + (pick >> 6)
     stack.todo[level, word] &= ~bit_of(pick)
-    stack.live[level + 1] = stack.live[level]
-    stack.live[level + 1, problem.live_at[a] : problem.live_at[a + 1]] = 0
-    stack.live[level + 1, word] = bit_of(pick)
-    stack.head[level + 1, layout.BRANCH] = -1
-    state[tree.WORK] += compact(problem, stack, level, level + 1)
+    state[tree.WORK] += take_value(problem, stack, level, a, pick)
     return True
 
 

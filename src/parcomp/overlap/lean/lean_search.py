@@ -41,7 +41,7 @@ from parcomp.overlap.search import Row, Strategy
 from parcomp.overlap.tree import TreeSearch, Worker
 from parcomp.slices import Slices
 
-__all__ = ["LeanSearch", "suits"]
+__all__ = ["LeanSearch", "lay_root", "load_lanes", "make_stack", "suits"]
 
 # There are as many workers as these bytes have room for, within these limits.
 _FEWEST_WORKERS, _MOST_WORKERS, _MOST_BYTES = 2, 8, 1 << 28
@@ -78,7 +78,7 @@ class _LeanWorker(Worker):
     @cached_property
     def stack(self) -> layout.Stack:
         """The stack."""
-        return _make_stack(self._compiled, self.lanes)
+        return make_stack(self._compiled, self.lanes)
 
     @property
     def best_row(self) -> Row:
@@ -108,13 +108,13 @@ class LeanSearch(TreeSearch):
         """Load the workload, and bound it by the multipliers that some sweeps find."""
         compiled = yield from unite_siblings.slices(self.compiled)
         shift = max(0, min(24, 62 - max(1, compiled.total).bit_length()))
-        lanes = _load_lanes(compiled)
+        lanes = load_lanes(compiled)
         count = max(_FEWEST_WORKERS, min(_MOST_WORKERS, _MOST_BYTES // _stack_bytes(compiled)))
         workers = [_LeanWorker(compiled, lanes, shift) for _ in range(count)]
         self._workers = workers
         yield len(lanes.lanes) + 8 * len(compiled.term)
         root = workers[0].stack
-        _lay_root(compiled, root, lanes, shift)
+        lay_root(compiled, root, lanes, shift)
         for _ in range(_ROOT_SWEEPS // _ROOT_STEP):
             yield int(improve_root(lanes, root, _ROOT_STEP))
             self.upper = min(self.upper, int(root.head[0, layout.BOUND]) >> shift)
@@ -125,7 +125,8 @@ def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
-def _load_lanes(compiled: CompiledWorkload) -> layout.Lanes:
+def load_lanes(compiled: CompiledWorkload) -> layout.Lanes:
+    """The workload as a lean search reads it."""
     sizes = compiled.sizes.astype(np.int64)
     words = (sizes + 63) >> 6
     value_at, live_at = _offsets(sizes), _offsets(words)
@@ -144,7 +145,7 @@ def _load_lanes(compiled: CompiledWorkload) -> layout.Lanes:
     return layout.Lanes(masks, lanes, compiled.mask_words, value_at, live_at)
 
 
-def _make_stack(compiled: CompiledWorkload, lanes: layout.Lanes) -> layout.Stack:
+def make_stack(compiled: CompiledWorkload, lanes: layout.Lanes) -> layout.Stack:
     """Room for the root, a copy of it, and a level for each attribute that is branched on: none is twice."""
     attributes, queries, slots = compiled.attribute_count, compiled.query_count, len(compiled.term)
     levels, values, words = attributes + 2, int(lanes.value_at[-1]), int(lanes.live_at[-1])
@@ -164,7 +165,7 @@ def _make_stack(compiled: CompiledWorkload, lanes: layout.Lanes) -> layout.Stack
     )
 
 
-def _lay_root(compiled: CompiledWorkload, stack: layout.Stack, lanes: layout.Lanes, shift: int) -> None:
+def lay_root(compiled: CompiledWorkload, stack: layout.Stack, lanes: layout.Lanes, shift: int) -> None:
     """Make level 0 the whole workload: all values are live, and each weight is shared out evenly."""
     for a, size in enumerate(compiled.sizes.tolist()):
         stack.live[0, lanes.live_at[a] : lanes.live_at[a + 1]] = pack_bits(np.ones(size, np.bool_))
