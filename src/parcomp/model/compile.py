@@ -29,6 +29,9 @@ Beyond it the values of scattered subsets are left to solvers that merge values 
 clock.
 """
 
+_FEW = 64
+"""Up to so many values each is looked at."""
+
 _WORD_LIMIT = 2**29
 """The most 64-bit words that all masks together may take: 4 GiB."""
 
@@ -139,8 +142,8 @@ def _merge_values(size: int, predicates: list[Predicate]) -> tuple[npt.NDArray[n
 
 def _segments(size: int, predicates: list[Predicate]) -> npt.NDArray[np.int64]:
     """Where one of the predicates may begin or end: between two neighboring edges nothing changes."""
-    if any(predicate.edges is None for predicate in predicates):
-        # A predicate held as bits may change anywhere.
+    if size <= _FEW or any(predicate.edges is None for predicate in predicates):
+        # A predicate held as bits may change anywhere; few values are looked at one by one in less time than edges.
         return np.arange(size, dtype=np.int64)
     cuts = np.unique(np.concatenate([[0], *(np.array(p.edges or (0,), np.int64) for p in predicates)]))
     return cuts[cuts < size]

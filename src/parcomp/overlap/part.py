@@ -34,6 +34,9 @@ _ALONE = 1 << 23
 """Where lean search suits, the search by the query graph waits for this much work: many a workload is solved by then,
 in less time than coloring the graph takes."""
 
+_QUICK_ROW = 1 << 17
+"""Where lean search suits, which finds rows by itself, so much work on a first one is enough."""
+
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
 
@@ -76,7 +79,7 @@ class PartSearch(Search):
         rows = RowSearch(compiled) if Strategy.ROW_SEARCH in chosen else None
         work = 0
         if rows is not None:
-            work = rows.advance(self.left)
+            work = rows.advance(min(self.left, _QUICK_ROW) if suits(compiled) else self.left)
             self._found(rows.lower, rows.row, self.upper, Strategy.ROW_SEARCH)
             yield work
         if Strategy.GROUPS in chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,6 +143,44 @@ def test_dominated_values_are_all_found() -> None:
         # Value u contains value v where no mask accepts v and not u.
         contains = ~(bits[None, :, :] & ~bits[:, None, :]).any(axis=2)
         assert np.array_equal(contains, np.eye(len(bits), dtype=np.bool_))
+
+
+def test_values_with_masks_of_their_own_stay_and_no_others() -> None:
+    """Small attributes: a mask that no query uses says nothing, and one that accepts two values speaks for neither."""
+    rng = np.random.default_rng(8)
+    settled = 0
+    for _ in range(300):
+        size = int(rng.integers(1, 66))
+        sets = [{int(value)} for value in rng.permutation(size)[: size if rng.random() < 0.5 else size - 1]]
+        sets += [set(rng.choice(size, int(rng.integers(1, size + 1)), replace=False).tolist()) for _ in range(2)]
+        order = rng.permutation(len(sets)).tolist()
+        compiled = compile_values([size, 2], [{0: sorted(sets[i])} for i in order if sets[i]])
+        start = compiled.start
+        if rng.random() < 0.5:
+            # Without its last query, a workload keeps its mask.
+            compiled = replace(
+                compiled, start=start[:-1], term=compiled.term[: start[-2]], weights=compiled.weights[:-1]
+            )
+        used = [compiled.mask_bits(mask) for mask in np.unique(compiled.term) if compiled.mask_attribute[mask] == 0]
+        own = {int(np.flatnonzero(bits)[0]) for bits in used if bits.sum() == 1}
+        seen_by = [tuple(bits[value] for bits in used) for value in range(size)]
+        different = len(set(seen_by))
+        merged = merge_values(compiled).compiled.sizes[0]
+        kept = drop_dominated_values(compiled).compiled.sizes[0]
+        assert merged == different
+        assert kept >= len(own)
+        if len(own) == size:
+            settled += 1
+            assert merged == kept == size
+        for value in set(range(size)) - own:
+            if any(
+                all(b >= a for a, b in zip(seen_by[value], seen_by[other], strict=True))
+                for other in range(size)
+                if other != value
+            ):
+                assert kept < size
+                break
+    assert settled > 50
 
 
 def test_limited_search_for_dominators_stays_exact() -> None:

@@ -49,6 +49,9 @@ _FEWEST_WORKERS, _MOST_WORKERS, _MOST_BYTES = 2, 8, 1 << 28
 # The root's weights are shared out so many times, in steps.
 _ROOT_SWEEPS, _ROOT_STEP = 60, 4
 
+# A step that gains less than the bound halved so many times is the last.
+_LITTLE = 12
+
 # What suits has at most so many values of slots.
 _MOST_LANES = 1 << 18
 
@@ -115,9 +118,13 @@ class LeanSearch(TreeSearch):
         yield len(lanes.lanes) + 8 * len(compiled.term)
         root = workers[0].stack
         lay_root(compiled, root, lanes, shift)
+        bound = compiled.total << shift
         for _ in range(_ROOT_SWEEPS // _ROOT_STEP):
             yield int(improve_root(lanes, root, _ROOT_STEP))
-            self.upper = min(self.upper, int(root.head[0, layout.BOUND]) >> shift)
+            before, bound = bound, int(root.head[0, layout.BOUND])
+            self.upper = min(self.upper, bound >> shift)
+            if before - bound <= before >> _LITTLE:
+                break
 
 
 def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

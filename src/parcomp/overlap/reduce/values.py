@@ -118,6 +118,19 @@ def drop_dominated_values(compiled: CompiledWorkload, work_limit: int = WORK_LIM
     return _replace_values(compiled, dominator)
 
 
+def _have_masks_of_their_own(compiled: CompiledWorkload, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The attributes of which each value is all that some mask in use accepts, so that no other value stands for it.
+
+    Of those of more values than a word has bits it is not asked.
+    """
+    masks = np.flatnonzero(used & (np.diff(compiled.mask_offset) == 1))
+    words = compiled.mask_words[compiled.mask_offset[masks]]
+    single = np.bitwise_count(words) == 1
+    values = np.zeros(len(compiled.sizes), np.uint64)
+    np.bitwise_or.at(values, compiled.mask_attribute[masks[single]], words[single])
+    return np.asarray(np.bitwise_count(values) == compiled.sizes)
+
+
 def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Slices[Reduction]:
     """Replace each value by the one that stands for it, which must stand for itself.
 
@@ -127,10 +140,15 @@ def _replace_values(compiled: CompiledWorkload, standing: Standing) -> Slices[Re
     """
     blocks = MaskBlocks(compiled)
     used = used_masks(compiled)
+    settled = _have_masks_of_their_own(compiled, used).tolist()
     kept: list[Table | None] = []
     target: list[Table | None] = []
     for attribute in range(compiled.attribute_count):
         size = int(compiled.sizes[attribute])
+        if settled[attribute]:
+            kept.append(None)
+            target.append(None)
+            continue
         masks = blocks.masks(attribute)
         masks = masks[used[masks]]
         stands: npt.NDArray[np.int64] | None = None
