@@ -61,6 +61,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from parcomp.certificate.boxes import Flags, Numbers, Place, Space
 from parcomp.certificate.shares import Shares, whole
@@ -84,7 +85,9 @@ class Verdict:
 def verify(workload: Workload, certificate: Mapping[str, Any]) -> Verdict:
     """Return what the certificate proves; raise :class:`CertificateError` if it does not prove its bracket."""
     try:
-        return _Checker(workload, certificate).verdict()
+        # Most products are small: on several threads they wait for each other longer than they take.
+        with threadpool_limits(1, "blas"):
+            return _Checker(workload, certificate).verdict()
     except CertificateError:
         raise
     except (ParcompError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from parcomp.certificate import Column, UnlistableError, list_rows
 from parcomp.model.compiled import CompiledWorkload
@@ -55,8 +56,10 @@ def prove_by_listing(
     ``size_limit`` is for the numbers of the proof, ``work_limit`` for the checker's work on it.
     """
     try:
-        proof = _Proof(compiled, upper, size_limit, work_limit, most_rows)
-        proof.close(1)
+        # As the checker does it.
+        with threadpool_limits(1, "blas"):
+            proof = _Proof(compiled, upper, size_limit, work_limit, most_rows)
+            proof.close(1)
     except _TooLongError:
         return None
     return {"shift": proof.shift, "multipliers": proof.vectors, "nodes": proof.nodes}
