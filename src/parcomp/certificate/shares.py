@@ -187,8 +187,8 @@ class Shares:
     def _extremes(self, cells: Cells, place: Place, left: Numbers, score: Sums) -> tuple[Sums, Sums]:
         """For each counted predicate the best score of cells that it accepts, and of those it rejects; -1 for none.
 
-        The first accepted one of cells that descend in score is the best.  Few are looked at by all predicates, and the
-        others by those that have not found one.
+        The first accepted one of cells that descend in score is the best.  So the few with the best scores are looked
+        at by all predicates, and the others by those alone that have not found one.
         """
         rows = cells.asked(place.counted)
         few = np.argpartition(-score, _FEW)[:_FEW] if len(score) > _FEW else np.arange(len(score))
@@ -200,9 +200,8 @@ class Shares:
             best[rows[found >= 0]] = score[few[found[found >= 0]]]
             missed = rows[found < 0]
             if len(few) < len(score) and len(missed):
-                order = np.argsort(-score)
-                found = _first(cells.accepts, missed, left[order], accepted)
-                best[missed[found >= 0]] = score[order[found[found >= 0]]]
+                flags = cells.accepts[missed[:, None], left] == accepted
+                best[missed] = np.where(flags, score, -1).max(axis=1)
             both.append(best)
         return both[0], both[1]
 
