@@ -143,7 +143,7 @@ def test_separate_coordinates_are_charged_by_a_proven_bound_of_the_overlap(monke
     later = pc.max_overlap(workload.with_costs(entries**2, "weight"), time_limit=2.0)
     # Weights are in units of 10⁻⁹.
     assert units >= Fraction(repr(later.lower)) * 10**9 * 10**9 / (2 * 100**2)
-    monkeypatch.setattr(charge, "list_atoms", lambda compiled: None)
+    monkeypatch.setattr(charge, "list_atoms", lambda compiled, deadline: None)
     with pytest.raises(SizeError, match="too many"):
         strategy_charge(workload, np.ones((1, 60), np.int64), 1.0, ZCDP)
 
