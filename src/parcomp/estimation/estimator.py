@@ -35,7 +35,7 @@ from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, shown
-from parcomp.estimation.noises import Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
+from parcomp.estimation.noises import LARGEST, Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
 from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
 from parcomp.estimation.projection import Projection
@@ -286,6 +286,6 @@ def _per_query(workload: Workload, given: PerAnswer, what: str) -> npt.NDArray[n
     entries = entries_for(workload, given, what, complete=True)
     for entry in entries:
         number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
-        if not number or not math.isfinite(entry):
-            raise ArgumentError(f"{what} must be a finite number, not {shown(entry)}")
+        if not number or not -LARGEST <= entry <= LARGEST:
+            raise ArgumentError(f"{what} must be a number between -1e15 and 1e15, not {shown(entry)}")
     return np.array(entries, np.float64)

@@ -76,6 +76,8 @@ def list_atoms(compiled: CompiledWorkload, deadline: float = math.inf) -> Atoms 
     # Bits beyond the last query are ones there, and would keep every row alive here.
     alive = _mask(count, accepting.shape[1])
     for attribute in np.argsort(compiled.sizes, kind="stable").tolist():
+        if time.monotonic() >= deadline:
+            return None
         values = _distinct(accepting[first[attribute] : first[attribute + 1]])
         if len(values) > 1:
             refined = _refined(alive, values, deadline)
