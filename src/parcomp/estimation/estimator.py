@@ -154,7 +154,8 @@ def estimate(
     goes together.
 
     ``facts`` are public counts of other queries, such as the number of rows.  With ``outside`` the table may have
-    values that the domain does not declare.  ``interval`` is how often intervals shall hold the true count; with None
+    values that the domain does not declare, which a predicate that lists every declared value leaves out.  Answers,
+    facts and scales are at most 10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often intervals shall hold the true count; with None
     they are as wide as the raw ones, which takes less time.  Equal arguments give equal estimates, if the time
     suffices.
 
