@@ -399,7 +399,8 @@ def _kept(
         raise WorkloadError("no strategy has less error at this budget")
     else:
         raise WorkloadError(
-            "the rows that these statements tell apart are too many to be listed; ask with the strategy independent"
+            "the rows that these statements tell apart are too many to be listed, or to be planned for within "
+            f"{_PLAN_SECONDS:g} s; ask with the strategy independent, or for fewer counts"
         )
     strategy = Strategy.restored(settings, record, content, statements, time_limit=seconds)
     if strategy.plan.loss_units > limit:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
 
 from parcomp.costs import UNITS_PER_ONE
 from parcomp.planning.strategies.atoms import Indices, list_atoms
@@ -77,7 +78,9 @@ def correlated_strategy(grouped: Grouped, independent: Independent, deadline: fl
         return None
     count = np.bincount(grouped.group_of, minlength=grouped.group_count)
     matrix = _rounded(noise, count, bits)
-    spreads = _spreads(noise, matrix, count)
+    # On busy cores the threads of a linear algebra library wait for each other longer than they compute.
+    with threadpool_limits(1, "blas"):
+        spreads = _spreads(noise, matrix, count)
     form = largest_form(grouped.part, matrix * count, time.monotonic() + max(1.0, deadline - time.monotonic()))
     if spreads is None or form is None:
         return None
