@@ -377,13 +377,16 @@ def test_cells_with_their_margins_keep_the_time_limit_and_fit():
     assert answer.mean_error < answer.uniform_mean_error
 
 
-@pytest.mark.parametrize("ceilings", [None, {1: 400.0}])
-def test_where_rows_cannot_be_held_costs_fit_all_the_same(monkeypatch, ceilings):
+@pytest.mark.parametrize("ceiling", [None, 1.3])
+def test_where_rows_cannot_be_held_costs_fit_all_the_same(monkeypatch, ceiling):
+    """One query of the row that most queries share takes most of the budget; the others have to make room."""
     monkeypatch.setattr(rows, "_WRITTEN_OUT", 0)
     monkeypatch.setattr(rows, "_HELD", 0)
     workload = census_sample(60, 1)
+    dear = pc.max_overlap(workload).members[0]
+    ceilings = None if ceiling is None else {dear: ceiling}
     answer = plan(workload, budget=1, ceilings=ceilings, time_limit=5.0)
     overlap = pc.max_overlap(workload.with_costs(answer.units, "weight"), time_limit=10.0)
-    assert overlap.lower * 10**9 <= answer.loss_units <= answer.budget_units
-    if ceilings is not None:
-        assert answer.expected_errors[0] <= 400.0
+    assert round(overlap.lower * 10**9) <= answer.loss_units <= answer.budget_units == 10**9
+    if ceiling is not None:
+        assert answer.expected_errors[workload.ids.index(dear)] <= ceiling

@@ -155,9 +155,9 @@ def estimate(
 
     ``facts`` are public counts of other queries, such as the number of rows.  With ``outside`` the table may have
     values that the domain does not declare, which a predicate that lists every declared value leaves out.  Answers,
-    facts and scales are at most 10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often intervals shall hold the true count; with None
-    they are as wide as the raw ones, which takes less time.  Equal arguments give equal estimates, if the time
-    suffices.
+    facts and scales are at most 10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often
+    intervals shall hold the true count; with None they are as wide as the raw ones, which takes less time.  Equal
+    arguments give equal estimates, if the time suffices.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
