@@ -17,7 +17,6 @@ from parcomp.costs import UNITS_PER_ONE, Cost
 from parcomp.errors import CostError, DomainError, PredicateError, WorkloadError
 from parcomp.model.attribute import Binned, Categorical, Integer
 from parcomp.model.domain import Domain
-from parcomp.model.query import Query
 from parcomp.model.workload import Workload
 from tests.property.strategies import costs, domains, few, many, wheres, workloads
 
@@ -42,9 +41,12 @@ def test_a_workload_holds_what_it_was_given(case: tuple[Domain, list[dict[str, A
     queries = [domain.query(where) for where in asked]
     workload = Workload(domain, queries, spent)
     assert len(workload) == len(queries)
-    # Tautologies decide nothing about overlap, and a workload does not hold them.
-    kept = [Query(domain, query.terms) for query in queries]
-    assert listed(workload) == list(zip(kept, spent, range(1, len(queries) + 1), strict=True))
+    assert listed(workload) == list(zip(queries, spent, range(1, len(queries) + 1), strict=True))
+    # Tautologies decide nothing about overlap: they are no terms.
+    assert len(workload.term) == sum(len(query.terms) for query in queries)
+    last = np.arange(len(queries))[::-1]
+    assert list(workload[last]) == queries[::-1]
+    assert list(workload.with_costs(np.ones(len(queries), np.int64), "weight")) == queries
     assert workload.ids == list(range(1, len(queries) + 1))
 
 

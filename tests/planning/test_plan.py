@@ -1,5 +1,6 @@
 """Plans against brute force: never over budget on any row, whatever is asked for, and as good as they claim to be."""
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -346,3 +347,46 @@ def test_a_time_limit_leaves_a_plan_that_fits():
     workload = census_sample(80, 4)
     answer = plan(workload, "gdp", 1, time_limit=1e-3)
     assert pc.max_overlap(answer.priced()).upper <= answer.loss_units * 1e-9 <= GDP.budget_down(1) * 1e-9
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_queries_that_do_not_meet_have_the_whole_budget_each_however_many_they_are(objective):
+    domain = pc.Domain({"a": pc.Integer(0, 99), "b": pc.Integer(0, 119)})
+    workload = pc.Workload.product(domain, {"a": list(range(100)), "b": list(range(120))})
+    began = time.process_time()
+    answer = plan(workload, "gdp", "0.1", objective, importance=None if objective == "uniform" else 2.0)
+    assert time.process_time() - began < 15
+    assert answer.loss_units == answer.budget_units == 10**7
+    assert (answer.units == 10**7).all()
+    assert answer.gap == (None if objective == "uniform" else 0)
+    assert objective != "mean" or answer.lower_bound == pytest.approx(answer.mean_error, rel=1e-3)
+
+
+def test_cells_with_their_margins_keep_the_time_limit_and_fit():
+    """9,221 queries whose rows can neither be written out nor held: no row costs more than the budget."""
+    domain = pc.Domain({"a": pc.Integer(0, 99), "b": pc.Integer(0, 89)})
+    ages, regions = list(range(100)), list(range(90))
+    cells = list(pc.Workload.product(domain, {"a": ages, "b": regions}))
+    margins = [domain.query(a=value) for value in ages] + [domain.query(b=value) for value in regions]
+    began = time.monotonic()
+    answer = plan(pc.Workload(domain, [*cells, *margins, domain.query()]), "gdp", "0.1", time_limit=4.0)
+    assert time.monotonic() - began < 40
+    cell, margin = answer.units[:9000].reshape(100, 90), answer.units[9000:]
+    rows = cell + margin[:100, np.newaxis] + margin[100:190] + margin[190]
+    assert rows.max() <= answer.loss_units <= answer.budget_units
+    assert answer.mean_error < answer.uniform_mean_error
+
+
+@pytest.mark.parametrize("ceiling", [None, 1.3])
+def test_where_rows_cannot_be_held_costs_fit_all_the_same(monkeypatch, ceiling):
+    """One query of the row that most queries share takes most of the budget; the others have to make room."""
+    monkeypatch.setattr(rows, "_WRITTEN_OUT", 0)
+    monkeypatch.setattr(rows, "_HELD", 0)
+    workload = census_sample(60, 1)
+    dear = pc.max_overlap(workload).members[0]
+    ceilings = None if ceiling is None else {dear: ceiling}
+    answer = plan(workload, budget=1, ceilings=ceilings, time_limit=5.0)
+    overlap = pc.max_overlap(workload.with_costs(answer.units, "weight"), time_limit=10.0)
+    assert round(overlap.lower * 10**9) <= answer.loss_units <= answer.budget_units == 10**9
+    if ceiling is not None:
+        assert answer.expected_errors[workload.ids.index(dear)] <= ceiling

@@ -12,11 +12,12 @@ import pytest
 
 from parcomp.custodian import Custodian
 from parcomp.custodian.books import Books
+from parcomp.custodian.strategy import plan_strategy
 from parcomp.service import looking
 from parcomp.service.pool import Pool
 from parcomp.service.problems import Problem
 from parcomp.service.tenure import Tenure
-from tests.service.served import WOMEN, people
+from tests.service.served import EVERYONE, WOMEN, people
 
 MAP = "/v1/budget/map?x=sex&y=age"
 
@@ -212,3 +213,53 @@ def test_a_request_is_not_decided_on_once_nobody_waits_for_it(tmp_path, monkeypa
         monkeypatch.undo()
         assert served.ask(WOMEN).status_code == 200
         assert len(served.charges()) == 1
+
+
+def test_who_asks_for_a_quote_that_takes_too_long_is_not_told_of_a_charge(tmp_path, monkeypatch):
+    with people(tmp_path / "late", service='deadline = "0.5"') as served:
+        slow = threading.Event()
+        for name in ("quote", "quote_batch", "ask_batch", "estimates"):
+            monkeypatch.setattr(Custodian, name, lambda *_, **__: slow.wait(3))
+        batch = {"statements": [{"sql": WOMEN}], "budget": "0.1"}
+        reads = [
+            served.call("POST", "/v1/quotes", "anna", json={"sql": WOMEN, "epsilon": "0.1"}),
+            served.call("POST", "/v1/batches/quotes", "anna", json=batch),
+        ]
+        pays = served.call("POST", "/v1/batches", "ben", json=batch)
+        slow.set()
+        for late in reads:
+            assert (late.status_code, late.json()["type"].rpartition(":")[2]) == (503, "deadline")
+            assert "charges nothing" in late.json()["detail"]
+            assert "Idempotency-Key" not in late.json()["detail"]
+        assert pays.status_code == 503
+        assert "may still be charged" in pays.json()["detail"]
+        assert "Idempotency-Key" in pays.json()["detail"]
+
+
+def test_a_strategy_is_not_planned_on_once_nobody_waits_for_it(tmp_path, monkeypatch):
+    """Each step of a plan looks at the clock, so that the thread is free soon after the deadline."""
+    with people(tmp_path / "long", service='deadline = "3"') as served:
+        listed, ended = [], threading.Event()
+        monkeypatch.setattr("parcomp.planning.strategies.atoms._CHUNK", 1)
+        monkeypatch.setattr("parcomp.planning.strategies.atoms._distinct", lambda sets: _slowly(sets, listed))
+        planned = plan_strategy
+
+        def watched(*arguments):
+            try:
+                return planned(*arguments)
+            finally:
+                ended.set()
+
+        monkeypatch.setattr("parcomp.custodian.strategic.plan_strategy", watched)
+        sql = "SELECT sex, age, COUNT(*) FROM people GROUP BY sex, age"
+        body = {"statements": [{"sql": sql}, {"sql": EVERYONE}], "budget": "0.1", "strategy": "atoms"}
+        late = served.call("POST", "/v1/batches", "anna", json=body)
+        assert late.status_code in {400, 503}
+        assert ended.wait(5)
+        assert not served.charges()
+
+
+def _slowly(sets, listed):
+    listed.append(1)
+    time.sleep(0.1)
+    return sets

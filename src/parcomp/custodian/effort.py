@@ -6,8 +6,8 @@ less in the worst case, never anything wrong: what does not fit by what was prov
 as long as the request has some of these second looks left.  Work is counted, not timed, so that quoting and asking,
 here and on another machine, come to the same.
 
-Whoever asks over the network waits for so long and no longer.  What is still being decided then, with nothing charged,
-is given up.
+Whoever asks over the network waits for so long and no longer.  What is still being planned or decided then, with
+nothing charged, is given up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from parcomp.custodian.books import Books
 from parcomp.errors import DeadlineError
 from parcomp.overlap import DECISION_WORK
 
-__all__ = ["Effort", "waited_for"]
+__all__ = ["Effort", "seconds_left", "waited_for"]
 
 _IN_FULL = 16
 """Decisions of a request that may take all the work that a single one has."""
@@ -42,6 +42,17 @@ def waited_for(until: float) -> Iterator[None]:
         yield
     finally:
         _UNTIL.reset(token)
+
+
+def seconds_left(most: float) -> float:
+    """How long something may take: what is left of the time that is waited for, and ``most`` at most.
+
+    Raises :class:`~parcomp.errors.DeadlineError` where nothing is left.
+    """
+    left = _UNTIL.get() - time.monotonic()
+    if left <= 0:
+        raise DeadlineError("it took longer to plan than was waited for; nothing was charged")
+    return min(most, left)
 
 
 class Effort:

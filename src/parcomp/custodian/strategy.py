@@ -24,6 +24,7 @@ replacing a row costs up to 2u, u ≤ ⌊R/2⌋ there.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -34,12 +35,13 @@ import numpy as np
 
 import parcomp.noise
 from parcomp.custodian.accountant import Expense
+from parcomp.custodian.effort import seconds_left
 from parcomp.custodian.settings import Settings
 from parcomp.errors import ArgumentError, CostError, LedgerError, SizeError, WorkloadError, shown
 from parcomp.figures import Figure
 from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest, packed, unpacked
 from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
-from parcomp.planning import Plan, StrategyName, plan
+from parcomp.planning import CORRELATED_ENTRIES, CORRELATED_QUERIES, Plan, StrategyName, plan
 from parcomp.privacy import Neighbours
 
 if TYPE_CHECKING:
@@ -52,7 +54,12 @@ _MOST_QUERIES = 20_000
 """The most counts that a batch may ask for as a whole, each group being one."""
 
 _PLAN_SECONDS = 20.0
-"""How long planning may take."""
+"""How long planning may take, with what is worked out again of each plan."""
+
+_PLAN_SHARE = 0.6
+"""The part of the time for a plan; the rest is for working out what it costs, and its errors."""
+
+_LEAST_SECONDS = 0.1
 
 _CONFIDENCE = 0.95
 
@@ -80,10 +87,12 @@ class Strategy:
         content: str | None,
         statements: Sequence[Statement],
         units: int | None = None,
+        *,
+        time_limit: float = 60.0,
     ) -> Strategy:
         """The strategy that a record says is measured, for the statements that it names.
 
-        ``units`` are those that were charged; without them they are worked out.
+        ``units`` are those that were charged; without them they are worked out, for which there is a limit.
         """
         factor = 2 if record.matrix and settings.neighbours == Neighbours.REPLACE_ONE else 1
         known = None if units is None else units // factor
@@ -94,10 +103,14 @@ class Strategy:
             matrix = unpacked(content, record.matrix)
             if matrix.shape[1] != len(queries):
                 raise LedgerError("the matrix of the strategy is for other statements; see: parcomp ledger verify")
-            made = parcomp.noise.correlated_plan(workload, settings.measure, matrix, record.sigma, loss_units=known)
+            made = parcomp.noise.correlated_plan(
+                workload, settings.measure, matrix, record.sigma, loss_units=known, time_limit=time_limit
+            )
         else:
             counted = [(np.array(places, np.int64), units) for places, units in record.histograms]
-            made = parcomp.noise.atoms_plan(workload, settings.measure, counted, loss_units=known)
+            made = parcomp.noise.atoms_plan(
+                workload, settings.measure, counted, loss_units=known, time_limit=time_limit
+            )
         return cls(
             record,
             content or "",
@@ -290,29 +303,54 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
     """
     queries = [query for one in statements for query in queries_of(one)]
     workload = over_codes(queries)
+    began, limit = time.monotonic(), seconds_left(_PLAN_SECONDS)
     # A statement matters as much as any other, however many groups it has.
     importance = [1 / one.group_count for one in statements for _ in range(one.group_count)]
     found, reasons = [], []
-    for kind in _kinds(settings, asked):
-        limit = _node_budget(settings, row_budget, kind)
+    kinds = _kinds(settings, asked)
+    for number, kind in enumerate(kinds):
+        node_budget = _node_budget(settings, row_budget, kind)
+        left = max(_LEAST_SECONDS, (limit - (time.monotonic() - began)) / (len(kinds) - number))
+        until = time.monotonic() + left
         try:
-            if limit < 1:
+            _check_size(kind, queries)
+            if node_budget < 1:
                 raise CostError("one row would cost less than a unit of 1e-9")
             made = plan(
                 workload,
                 settings.measure.name,
-                budget_units=limit,
+                budget_units=node_budget,
                 importance=importance,
                 strategy=kind,
-                time_limit=_PLAN_SECONDS,
+                time_limit=_PLAN_SHARE * left,
             )
-            found.append(_kept(settings, statements, asked, row_budget, made, limit))
+            left = max(_LEAST_SECONDS, until - time.monotonic())
+            found.append(_kept(settings, statements, asked, row_budget, made, node_budget, left))
         except (SizeError, WorkloadError, CostError) as error:
             reasons.append(error)
+    # What was not found for want of time is no reason to go on without it.
+    seconds_left(_PLAN_SECONDS)
     if not found:
         costs = [error for error in reasons if isinstance(error, CostError)]
         raise costs[0] if costs else WorkloadError(str(reasons[0]))
     return min(found, key=lambda one: one.mean_error)
+
+
+def _check_size(kind: StrategyName, queries: Sequence[Query]) -> None:
+    """Raise where a correlated strategy is out of the question, before anything is planned."""
+    if kind != "correlated":
+        return
+    different = len({query.tested for query in queries})
+    if different > CORRELATED_QUERIES:
+        raise WorkloadError(
+            f"a correlated strategy is for up to {CORRELATED_QUERIES:,} different counts, and these statements ask for "
+            f"{different:,}; ask with the strategy auto or atoms, or for fewer counts"
+        )
+    if different * len(queries) > CORRELATED_ENTRIES:
+        raise WorkloadError(
+            f"a correlated strategy for {len(queries):,} counts, {different:,} of them different, takes too much "
+            "memory; ask with the strategy auto or atoms, or for fewer counts"
+        )
 
 
 def _kinds(settings: Settings, asked: str) -> list[StrategyName]:
@@ -322,7 +360,8 @@ def _kinds(settings: Settings, asked: str) -> list[StrategyName]:
     part only where it is asked to choose by itself; one of correlated noise always does, and has its own budget.
     """
     if asked == "auto":
-        return ["auto"] if settings.measure.name == "pure" else ["correlated", "atoms"]
+        # Atoms take less time, and leave the rest to the other.
+        return ["auto"] if settings.measure.name == "pure" else ["atoms", "correlated"]
     return ["correlated" if asked == "correlated" else "atoms"]
 
 
@@ -339,7 +378,13 @@ def _counted_alone(made: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
 
 
 def _kept(
-    settings: Settings, statements: Sequence[Statement], asked: str, row_budget: int, made: Plan, limit: int
+    settings: Settings,
+    statements: Sequence[Statement],
+    asked: str,
+    row_budget: int,
+    made: Plan,
+    limit: int,
+    seconds: float,
 ) -> Strategy:
     """What is kept of a plan, read back and charged by what is read."""
     texts = tuple(one.text for one in statements)
@@ -354,9 +399,10 @@ def _kept(
         raise WorkloadError("no strategy has less error at this budget")
     else:
         raise WorkloadError(
-            "the rows that these statements tell apart are too many to be listed; ask with the strategy independent"
+            "the rows that these statements tell apart are too many to be listed, or to be planned for within "
+            f"{_PLAN_SECONDS:g} s; ask with the strategy independent, or for fewer counts"
         )
-    strategy = Strategy.restored(settings, record, content, statements)
+    strategy = Strategy.restored(settings, record, content, statements, time_limit=seconds)
     if strategy.plan.loss_units > limit:
         raise WorkloadError("what the strategy costs is not proven to be within its budget; ask for fewer statements")
     return strategy

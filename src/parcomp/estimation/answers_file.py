@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from parcomp.errors import DomainError, FileError, PredicateError, shown
-from parcomp.estimation.noises import Noise, noise_of, noise_under, scales_by_error
+from parcomp.estimation.noises import LARGEST, Noise, noise_of, noise_under, scales_by_error
 from parcomp.model import Domain, Query, QueryId, Workload, parse_json, read_text
 from parcomp.privacy import MEASURES
 
@@ -168,9 +168,11 @@ def _number(path: str | Path, line: int, fields: dict[str, Any], field: str, lea
         number = math.nan if isinstance(given, bool) or not isinstance(given, (int, Decimal)) else float(given)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if math.isnan(number):
         what = "" if given is None else f", not {shown(given)}"
         raise FileError(path, f"must be a number{what}", line=line, field=field)
+    if abs(number) > LARGEST:
+        raise FileError(path, f"must be between -1e15 and 1e15, not {shown(given)}", line=line, field=field)
     if number < least:
         raise FileError(path, f"must be at least {least:g}, not {shown(given)}", line=line, field=field)
     return number

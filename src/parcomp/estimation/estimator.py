@@ -35,7 +35,7 @@ from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, shown
-from parcomp.estimation.noises import Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
+from parcomp.estimation.noises import LARGEST, Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
 from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
 from parcomp.estimation.projection import Projection
@@ -154,9 +154,10 @@ def estimate(
     goes together.
 
     ``facts`` are public counts of other queries, such as the number of rows.  With ``outside`` the table may have
-    values that the domain does not declare.  ``interval`` is how often intervals shall hold the true count; with None
-    they are as wide as the raw ones, which takes less time.  Equal arguments give equal estimates, if the time
-    suffices.
+    values that the domain does not declare, which a predicate that lists every declared value leaves out.  Answers,
+    facts and scales are at most 10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often
+    intervals shall hold the true count; with None they are as wide as the raw ones, which takes less time.  Equal
+    arguments give equal estimates, if the time suffices.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
@@ -286,6 +287,6 @@ def _per_query(workload: Workload, given: PerAnswer, what: str) -> npt.NDArray[n
     entries = entries_for(workload, given, what, complete=True)
     for entry in entries:
         number = isinstance(entry, (int, float, np.integer, np.floating)) and not isinstance(entry, bool)
-        if not number or not math.isfinite(entry):
-            raise ArgumentError(f"{what} must be a finite number, not {shown(entry)}")
+        if not number or not -LARGEST <= entry <= LARGEST:
+            raise ArgumentError(f"{what} must be a number between -1e15 and 1e15, not {shown(entry)}")
     return np.array(entries, np.float64)

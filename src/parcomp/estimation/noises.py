@@ -21,6 +21,7 @@ from parcomp.planning import expected_error
 from parcomp.privacy import find_measure
 
 __all__ = [
+    "LARGEST",
     "NOISES",
     "Noise",
     "Separate",
@@ -30,6 +31,10 @@ __all__ = [
     "scales_by_cost",
     "scales_by_error",
 ]
+
+LARGEST: Final = 10**15
+"""The most that an answer, a fact or a scale may be: floats tell whole numbers apart up to there, and their squares add
+up."""
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
 NOISES: Final[tuple[Noise, ...]] = get_args(Noise)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
@@ -11,11 +10,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from parcomp.errors import ArgumentError, WorkloadError, shown
+from parcomp.estimation.noises import LARGEST
 from parcomp.estimation.pool import Pool
 from parcomp.estimation.projection import Projection, Target, project, redraw
 from parcomp.estimation.rows import Floats, RowSource, compiled_rows
 from parcomp.estimation.sparse_rows import SparseRows
-from parcomp.model import Query, Workload
+from parcomp.model import Query, Workload, over_codes
 from parcomp.model.compile import compilable, compile_workload
 from parcomp.noise import JointNoise
 
@@ -32,6 +32,9 @@ _DRAWN: Final = 12_000
 
 _LEAST_DRAWS: Final = 10
 """So many draws are made although the time is up."""
+
+_CHECK_SECONDS: Final = 5.0
+"""How long is looked for a contradiction where everything is exact."""
 
 _MISSED: Final = 1e-3
 """By how much facts may be missed, as a part of the noise."""
@@ -60,6 +63,9 @@ class Problem:
         exact = np.flatnonzero((deviation == 0) & ~empty)
         more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
         self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
+        if outside and self._columns.whole:
+            # What is outside satisfies no test, not even of all declared values, so it is one more value of each.
+            self._columns, outside = over_codes(list(self._columns)), False
         counts = np.array([count for _, count in more])
         is_fact = np.arange(len(self._columns)) >= len(self.noisy)
         every = np.concatenate((raw[self.noisy], raw[exact], counts))
@@ -76,6 +82,7 @@ class Problem:
     def project(self, deadline: float, tell: Progress) -> Projection:
         """The nearest possible answers."""
         if not len(self.noisy):
+            self._check_exact(deadline)
             return Projection(np.zeros(0), np.zeros(0), 0.0, 0.0, 0.0, 0.0, ended=True, rounds=0)
         tell("reducing the workload")
         self._source = _row_source(self._columns, self._outside)
@@ -87,9 +94,28 @@ class Problem:
         if found.missed > _MISSED * max(self._target.noise, 1.0) and time.monotonic() < deadline:
             raise WorkloadError(
                 f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
-                "do the facts contradict each other?"
+                "do the facts contradict each other, or the answers of scale 0?"
             )
         return found
+
+    def _check_exact(self, deadline: float) -> None:
+        """Raise where it is proven that no table has all that is exact, of which there is nothing else.
+
+        What is exact is projected as if it were not: if it is possible, it does not move.
+        """
+        if not len(self._columns):
+            return
+        exact = self._target.answers
+        size = max(1.0, 1e-9 * float(np.abs(exact).max()))
+        target = Target(exact, np.zeros(len(exact), np.bool_), size, np.ones(len(exact)))
+        until = min(deadline, time.monotonic() + _CHECK_SECONDS)
+        source = _row_source(self._columns, self._outside)
+        found = project(source, target, Pool(len(exact)), until, lambda _rounds, _gain: None)
+        if found.lower > _MISSED * size:
+            raise WorkloadError(
+                f"no table has all of these counts: the nearest are {found.lower:,.3g} away; the facts contradict each "
+                "other, or the answers of scale 0: correct them, or state the scale of their noise"
+            )
 
     def errors(
         self, found: Projection, noise: JointNoise, sums: csr_array, deadline: float, seed: int, tell: Progress
@@ -129,7 +155,9 @@ def _joined(workload: Workload, queries: Sequence[Query]) -> Workload:
 def _check_facts(facts: Mapping[Query, float]) -> None:
     for query, count in facts.items():
         number = isinstance(count, (int, float, np.integer, np.floating)) and not isinstance(count, bool)
-        if not isinstance(query, Query) or not number or not 0 <= count < math.inf:
-            raise ArgumentError(f"a fact is the count of a query, at least 0, not {shown(count)} of {shown(query)}")
+        if not isinstance(query, Query) or not number or not 0 <= count <= LARGEST:
+            raise ArgumentError(
+                f"a fact is the count of a query, at least 0 and at most 1e15, not {shown(count)} of {shown(query)}"
+            )
         if query.is_contradiction and count:
             raise WorkloadError("no row satisfies a contradiction, so its count cannot be a fact above 0")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import prod
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar, overload
 
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from parcomp.costs import COST_KINDS, Amount, Cost, CostKind, amount_up, square_up
 from parcomp.errors import CostError, PredicateError, WorkloadError, shown
 from parcomp.model.domain import Domain
+from parcomp.model.predicate import Predicate
 from parcomp.model.predicate_table import InternedPredicates, PredicateTable
 from parcomp.model.query import Query
 from parcomp.model.workload_builder import QueryId, WorkloadBuilder
@@ -27,11 +29,17 @@ __all__ = ["Workload", "book_each"]
 
 _T = TypeVar("_T")
 
+_FREE, _WHOLE = -1, -2
+"""What stands for no predicate, and for one that lists every declared value, where others have a number."""
+
 """A name given in a file, or the number of the line or position where none was given."""
 
 
 class Workload:
     """Queries over one domain, each with a cost (a weight of 1 where nothing else is said).
+
+    A predicate that lists every declared value is no term, since it constrains no row of the domain.  ``whole`` has
+    these by position: a row with a value that is not declared is counted without such a test, and not with it.
 
     >>> from parcomp.model.attribute import Categorical
     >>> domain = Domain({"sex": Categorical(["F", "M"])})
@@ -55,7 +63,7 @@ class Workload:
                 raise WorkloadError("a query belongs to another domain than the workload")
             amount = _following(amounts, "costs")
             cost = amount if isinstance(amount, Cost) else Cost.of("weight", amount)
-            built.add(query.terms, cost, _following(names, "ids"))
+            built.add(query.tested, cost, _following(names, "ids"))
         for given, rest, what in ((costs, amounts, "costs"), (ids, names, "ids")):
             if given is not None and any(True for _ in rest):
                 raise WorkloadError(f"there are more {what} than queries")
@@ -68,6 +76,7 @@ class Workload:
         self.term = np.fromiter(built.term, np.int32, len(built.term))
         self.units = np.fromiter(built.units, np.int64, len(built.units))
         self.kinds = np.fromiter(built.kinds, np.int8, len(built.kinds))
+        self.whole: Mapping[int, Sequence[int]] = built.whole
         self._ids = built.ids if built.named else None
 
     @classmethod
@@ -86,13 +95,18 @@ class Workload:
         term: npt.NDArray[np.int32],
         cost: tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]],
         ids: list[QueryId] | None,
+        whole: Mapping[int, Sequence[int]] | None = None,
     ) -> Workload:
-        """A workload from its columns: terms of query ``q`` are ``term[start[q]:start[q + 1]]``, by attribute."""
+        """A workload from its columns: terms of query ``q`` are ``term[start[q]:start[q + 1]]``, by attribute.
+
+        ``whole`` has the attributes of which a query lists every declared value, by its position.
+        """
         workload = cls.__new__(cls)
         workload.domain, workload.table = domain, table
         workload.start, workload.term = start, term
         workload.units, workload.kinds = cost
         workload._ids = ids
+        workload.whole = {} if whole is None else whole
         return workload
 
     @classmethod
@@ -136,7 +150,10 @@ class Workload:
         start = np.concatenate(([0], np.cumsum(held.sum(axis=1, dtype=np.int64))))
         spent = cost if isinstance(cost, Cost) else Cost.of("weight", cost)
         costs = np.full(count, spent.units, np.int64), np.full(count, COST_KINDS.index(spent.kind), np.int8)
-        return cls.from_columns(domain, table, start, grid[held], costs, None)
+        whole: dict[int, list[int]] = {}
+        for position, axis in np.argwhere(grid == _WHOLE).tolist():
+            whole.setdefault(position, []).append(order[axis])
+        return cls.from_columns(domain, table, start, grid[held], costs, None, whole)
 
     def __repr__(self) -> str:
         costs = " and ".join(self.cost_kinds) or "weight"
@@ -156,7 +173,12 @@ class Workload:
         if isinstance(key, (int, np.integer)):
             position = range(len(self))[key]
             numbers = self.term[self.start[position] : self.start[position + 1]].tolist()
-            return Query(self.domain, tuple((self.table.attributes[n], self.table.predicates[n]) for n in numbers))
+            terms = [(self.table.attributes[n], self.table.predicates[n]) for n in numbers]
+            if position in self.whole:
+                sizes = [attribute.size for attribute in self.domain.attributes.values()]
+                terms += [(index, Predicate.tautology(sizes[index])) for index in self.whole[position]]
+                terms.sort(key=itemgetter(0))
+            return Query(self.domain, tuple(terms))
         # Numpy's rules: positions from either end, or one boolean for each query.
         chosen = np.arange(len(self))[key if isinstance(key, slice) else _as_index(key)]
         lengths = self.start[chosen + 1] - self.start[chosen]
@@ -164,7 +186,10 @@ class Workload:
         source = np.repeat(self.start[chosen] - start[:-1], lengths) + np.arange(start[-1])
         ids = [self.id_of(position) for position in chosen.tolist()]
         costs = self.units[chosen], self.kinds[chosen]
-        return self.from_columns(self.domain, self.table, start, self.term[source], costs, ids)
+        whole = {}
+        if self.whole:
+            whole = {new: self.whole[old] for new, old in enumerate(chosen.tolist()) if old in self.whole}
+        return self.from_columns(self.domain, self.table, start, self.term[source], costs, ids, whole)
 
     def contradictory(self) -> npt.NDArray[np.bool_]:
         """Which of the queries are contradictions."""
@@ -180,7 +205,7 @@ class Workload:
             raise WorkloadError("each query needs a cost of at least one unit")
         kinds = np.full(len(self), COST_KINDS.index(kind), np.int8)
         costs = units.astype(np.int64), kinds
-        return self.from_columns(self.domain, self.table, self.start, self.term, costs, self._ids)
+        return self.from_columns(self.domain, self.table, self.start, self.term, costs, self._ids, self.whole)
 
     def id_of(self, position: int) -> QueryId:
         """The id of the query at a position; where none was given, its number counted from 1."""
@@ -245,6 +270,6 @@ def _as_index(key: npt.NDArray[np.integer] | Sequence[int]) -> npt.NDArray[np.ge
 
 def _choice(domain: Domain, table: InternedPredicates, index: int, name: str, written: object) -> int:
     if written is None:
-        return -1
+        return _FREE
     predicate = domain.predicate(name, written)
-    return -1 if predicate.is_tautology else table.number(index, predicate)
+    return _WHOLE if predicate.is_tautology else table.number(index, predicate)

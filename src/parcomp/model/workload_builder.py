@@ -17,7 +17,10 @@ QueryId = str | int
 
 
 class WorkloadBuilder:
-    """Gathers queries one by one into columns."""
+    """Gathers queries one by one into columns.
+
+    ``whole`` has, by position, the attributes of which a query lists every declared value: no term, but a test.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -28,6 +31,7 @@ class WorkloadBuilder:
         self.kinds: list[int] = []
         self.ids: list[QueryId] = []
         self.named = False
+        self.whole: dict[int, list[int]] = {}
         self._seen: set[str] = set()
 
     def add(
@@ -37,7 +41,7 @@ class WorkloadBuilder:
         query_id: QueryId | None = None,
         number: int | None = None,
     ) -> None:
-        """Add a query: its terms in ascending order of attribute; ``number`` is its id where it has no other."""
+        """Add a query: what it tests in ascending order of attribute; ``number`` is its id where it has no other."""
         position = len(self.units) + 1
         default = position if number is None else number
         name = default if query_id is None else query_id
@@ -46,7 +50,11 @@ class WorkloadBuilder:
         self._seen.add(str(name))
         self.named = self.named or name != position
         self.ids.append(name)
-        self.term.extend(self.table.number(a, predicate) for a, predicate in terms if not predicate.is_tautology)
+        for attribute, predicate in terms:
+            if predicate.is_tautology:
+                self.whole.setdefault(position - 1, []).append(attribute)
+            else:
+                self.term.append(self.table.number(attribute, predicate))
         self.start.append(len(self.term))
         self.units.append(UNITS_PER_ONE if cost is None else cost.units)
         self.kinds.append(0 if cost is None else COST_KINDS.index(cost.kind))

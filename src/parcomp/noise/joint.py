@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, identity
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError
@@ -227,7 +227,7 @@ class _Summed:
             alone[part.queries] = False
         for units in np.unique(plan.units[alone]).tolist():
             own = np.flatnonzero(alone & (plan.units == units))
-            self._parts.append(_Sums(own, csr_array(np.eye(len(own))), plan.measure, units))
+            self._parts.append(_Sums(own, csr_array(identity(len(own), format="csr")), plan.measure, units))
 
     @property
     def deviations(self) -> Floats:

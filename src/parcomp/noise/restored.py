@@ -8,6 +8,7 @@ given.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,10 +33,14 @@ def correlated_plan(
     sigma: float,
     *,
     loss_units: int | None = None,
+    time_limit: float = 60.0,
 ) -> Plan:
-    """The plan that measures H·counts with noise of σ; ``loss_units`` is what it costs, if that is known."""
+    """The plan that measures H·counts with noise of σ; ``loss_units`` is what it costs, if that is known.
+
+    Else :class:`~parcomp.errors.SizeError` is raised where it takes longer than ``time_limit`` to find out.
+    """
     if loss_units is None:
-        loss_units = strategy_charge(workload, matrix, sigma, measure)
+        loss_units = strategy_charge(workload, matrix, sigma, measure, time_limit=time_limit)
     return _plan(workload, measure, loss_units, matrix=matrix, sigma=sigma)
 
 
@@ -45,14 +50,20 @@ def atoms_plan(
     histograms: Sequence[tuple[Indices, int]],
     *,
     loss_units: int | None = None,
+    time_limit: float = 60.0,
 ) -> Plan:
-    """The plan that counts the atoms of some queries each, with noise for some units each."""
+    """The plan that counts the atoms of some queries each, with noise for some units each.
+
+    Without ``loss_units``, :class:`~parcomp.errors.SizeError` is raised where they are not listed within
+    ``time_limit``.
+    """
+    deadline = time.monotonic() + time_limit if loss_units is None else math.inf
     listed = np.sort(np.concatenate([queries for queries, _ in histograms]))
     if not np.array_equal(listed, np.arange(len(workload))):
         raise ArgumentError("each query of a strategy is in one of its histograms")
     if loss_units is None:
-        loss_units = atoms_charge(workload, histograms)
-    found = tuple(histogram_of(workload, queries, units) for queries, units in histograms)
+        loss_units = atoms_charge(workload, histograms, time_limit=time_limit)
+    found = tuple(histogram_of(workload, queries, units, deadline) for queries, units in histograms)
     return _plan(workload, measure, loss_units, histograms=found)
 
 

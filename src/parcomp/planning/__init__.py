@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from parcomp.planning.planner import *
     from parcomp.planning.result import *
     from parcomp.planning.strategies.charge import *
+    from parcomp.planning.strategies.correlated import *
     from parcomp.planning.strategies.found import *
     from parcomp.planning.strategies.relisted import *
     from parcomp.planning.utility import *
@@ -22,6 +23,7 @@ _PLACES = {
     "planner": "Progress plan required_budget",
     "result": "Objective Plan",
     "strategies.charge": "strategy_charge",
+    "strategies.correlated": "CORRELATED_ENTRIES CORRELATED_QUERIES",
     "strategies.found": "Histogram",
     "strategies.relisted": "atoms_charge histogram_of",
     "utility": "NOISES Noise average_error expected_error utility_gain utility_gain_simple",

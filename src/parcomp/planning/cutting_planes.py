@@ -23,8 +23,8 @@ from parcomp.planning.rows import EveryRow, RowSource
 
 __all__ = ["Fitted", "PoolSolver", "best_allocation"]
 
-PoolSolver = Callable[[AllocationProblem, npt.NDArray[np.bool_], float, float], Allocation]
-"""The best costs for a problem, a pool of rows, the exponent of the error, and the room in each row."""
+PoolSolver = Callable[[AllocationProblem, npt.NDArray[np.bool_], float, float, float], Allocation]
+"""The best costs for a problem, a pool of rows, the exponent of the error, the room in each row, and a deadline."""
 
 TOLERANCE = 1e-3
 """By which part of the budget a row may be covered too much before the search for rows goes on."""
@@ -64,8 +64,8 @@ def best_allocation(
     proof_seconds: float,
     deadline: float,
     tell: Callable[[int, float], None],
-) -> Fitted:
-    """The best costs by ``solve_pool`` that fit all rows of a source.
+) -> Fitted | None:
+    """The best costs by ``solve_pool`` that fit all rows of a source; None where it takes too many rows to cover them.
 
     ``least_upper`` is a proven bound of what the least costs spend, at most the budget.  ``proof_seconds`` is how long
     it took to find the heaviest row for other costs, infinite if it was not found.  ``tell`` hears of each round and by
@@ -78,13 +78,16 @@ def best_allocation(
     limit = enough / problem.budget
     left = deadline - time.monotonic()
     last_search = deadline - min(_PROOF_SHARE * left, max(10 * proof_seconds, 0.05 * left))
-    pool = _Pool(source)
+    first = _first_rows(source, last_search)
+    if first is None:
+        return None
+    pool = _Pool(first)
     bound, rounds = -np.inf, 0
     price: Floats | None = None
     best, least_heavy = problem.least, np.inf
     while True:
         rounds += 1
-        allocation = solve_pool(problem, pool.rows, exponent, room)
+        allocation = solve_pool(problem, pool.rows, exponent, room, last_search)
         if scalable and allocation.bound > bound:
             bound, price = allocation.bound, allocation.price
         cost = problem.spread(allocation.cost)
@@ -117,12 +120,17 @@ def best_allocation(
     return Fitted(units, upper, bound, rounds, close, price)
 
 
+def _first_rows(source: RowSource, deadline: float) -> npt.NDArray[np.bool_] | None:
+    if isinstance(source, EveryRow) and len(source.rows) <= _SMALL_POOL:
+        return source.rows
+    return source.first(deadline)
+
+
 class _Pool:
     """The rows at hand: those that it began with, which cover every group, and those that joined."""
 
-    def __init__(self, source: RowSource) -> None:
-        few = isinstance(source, EveryRow) and len(source.rows) <= _SMALL_POOL
-        self.rows = source.rows if isinstance(source, EveryRow) and few else source.first()
+    def __init__(self, first: npt.NDArray[np.bool_]) -> None:
+        self.rows = first
         self._first = len(self.rows)
         self._known = {row.tobytes() for row in self.rows}
 

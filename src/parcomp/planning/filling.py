@@ -9,6 +9,9 @@ large.  Stopping after the first level, with v = 1, gives the paper's uniform pl
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,19 +25,30 @@ _FULL = 1e-9
 
 
 def least_worst_error(
-    problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float
+    problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float, deadline: float = math.inf
 ) -> Allocation:
-    """The costs with the least errors, worst first, such that no given row is covered by more than ``room``."""
-    return _fill(problem, rows, problem.importance ** (1 / exponent), exponent, room, levels=len(rows))
+    """The costs with the least errors, worst first, such that no given row is covered by more than ``room``.
+
+    At the deadline, costs stay at the level that they have by then.
+    """
+    return _fill(problem, rows, problem.importance ** (1 / exponent), exponent, room, len(rows), deadline)
 
 
-def same_for_all(problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float) -> Allocation:
+def same_for_all(
+    problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float, deadline: float = math.inf
+) -> Allocation:
     """One cost for all, the largest that ``room`` in each given row allows; more where a least cost is above it."""
-    return _fill(problem, rows, np.ones(len(problem.count)), exponent, room, levels=1)
+    return _fill(problem, rows, np.ones(len(problem.count)), exponent, room, 1, deadline)
 
 
 def _fill(
-    problem: AllocationProblem, rows: npt.NDArray[np.bool_], share: Floats, exponent: float, room: float, levels: int
+    problem: AllocationProblem,
+    rows: npt.NDArray[np.bool_],
+    share: Floats,
+    exponent: float,
+    room: float,
+    levels: int,
+    deadline: float,
 ) -> Allocation:
     covered = rows.astype(np.float64)
     cost = problem.least.copy()
@@ -53,7 +67,7 @@ def _fill(
             bound = height**-exponent if height > 0 else np.inf
         left = rooms[open_rows] - covered[open_rows] @ problem.spread(cost)
         rising &= ~np.any(rows[open_rows[left < _FULL]], axis=0)[problem.group]
-        if not rising.any():
+        if not rising.any() or time.monotonic() >= deadline:
             break
         still = covered[open_rows] @ np.bincount(problem.group[rising], minlength=problem.group_count) > 0
         open_rows = open_rows[still & (left >= _FULL)]

@@ -10,6 +10,8 @@ Vandenberghe 2004, §11.7) needs one symmetric system of the size of the rows or
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -17,6 +19,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import csr_array
 
 from parcomp.planning.problem import AllocationProblem, Floats
 
@@ -26,6 +29,9 @@ _ACCURACY = 1e-6
 """The duality gap at which to stop, relative to the objective."""
 
 _STEPS = 200
+_SPARSE = 1 / 32
+"""Where no more than this part of the entries is not 0, products of sparse matrices are quicker."""
+
 _SATURATED = 1e-5
 """A row that the least costs alone fill up to this is full: what it covers stays at its least cost."""
 
@@ -43,11 +49,12 @@ class Allocation:
 
 
 def least_total_error(
-    problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float
+    problem: AllocationProblem, rows: npt.NDArray[np.bool_], exponent: float, room: float, deadline: float = math.inf
 ) -> Allocation:
     """The costs of least total expected error such that no given row is covered by more than ``room``.
 
     Each group must be covered by some row.  Rows that the least costs alone cover by as much or more stay as they are.
+    At the deadline, costs are as good as they are by then; the clock is read between two factorizations.
     """
     covered = rows.astype(np.float64)
     full = room - covered @ problem.spread(problem.least) < _SATURATED
@@ -69,7 +76,7 @@ def least_total_error(
         room - covered[matters] @ np.bincount(problem.group[stuck], (problem.count * cost)[stuck], problem.group_count),
         exponent,
     )
-    cost[free], bound, price = system.solve()
+    cost[free], bound, price = system.solve(deadline)
     return Allocation(cost, fixed + bound, price if free.all() else None)
 
 
@@ -102,7 +109,7 @@ class _System:
         loads: Floats = self.covered @ np.bincount(self.group, self.count * per_class, self.covered.shape[1])
         return loads
 
-    def solve(self) -> tuple[Floats, float, Floats]:
+    def solve(self, deadline: float) -> tuple[Floats, float, Floats]:
         """Costs, a lower bound of the objective, and the prices that prove it."""
         # Half of what the tightest row leaves, evenly: strictly inside.
         slack = self.capacity - self.load(self.least)
@@ -117,7 +124,7 @@ class _System:
             bound = self._bound(at.row_dual)
             if bound > best:
                 best, price = bound, self.price(at.row_dual)
-            if objective - best <= _ACCURACY * objective:
+            if objective - best <= _ACCURACY * objective or time.monotonic() >= deadline:
                 break
             center = at.products() / size
             newton = _Newton(self, at)
@@ -200,13 +207,21 @@ def _normal_solver(covered: Floats, give: Floats, rest: Floats) -> Callable[[Flo
     """Solves (A·diag(give)·Aᵀ + diag(rest))·y = right, in the smaller dimension (Sherman, Morrison and Woodbury)."""
     rows, groups = covered.shape
     if rows <= groups:
-        factor = _factor((covered * give) @ covered.T, rest)
+        factor = _factor(_weighed_products(covered, give), rest)
         return lambda right: cho_solve(factor, right, check_finite=False)
     used = give > 0
     part = covered[:, used]
     scaled = part / rest[:, None]
-    factor = _factor(part.T @ scaled, 1 / give[used])
+    factor = _factor(_weighed_products(part.T, 1 / rest), 1 / give[used])
     return lambda right: right / rest - scaled @ cho_solve(factor, scaled.T @ right, check_finite=False)
+
+
+def _weighed_products(matrix: Floats, weight: Floats) -> Floats:
+    """A·diag(weight)·Aᵀ; where few entries are not 0, without going through all the others."""
+    if np.count_nonzero(matrix) > _SPARSE * matrix.size:
+        return np.asarray((matrix * weight) @ matrix.T)
+    few = csr_array(matrix)
+    return np.asarray((few.multiply(weight[None, :]).tocsr() @ few.T).toarray())
 
 
 def _factor(matrix: Floats, diagonal: Floats) -> tuple[Floats, bool]:

@@ -32,7 +32,7 @@ from parcomp.planning.arguments import (
 )
 from parcomp.planning.cutting_planes import Fitted, PoolSolver, best_allocation
 from parcomp.planning.filling import least_worst_error, same_for_all
-from parcomp.planning.fit import weigh
+from parcomp.planning.fit import shrink, weigh
 from parcomp.planning.interior_point import least_total_error
 from parcomp.planning.problem import AllocationProblem, Floats, Units, allocation_problem
 from parcomp.planning.result import Objective, Plan
@@ -60,6 +60,9 @@ _SLACK_SHARE = 0.15
 
 _STRATEGY_SHARE = {"auto": 0.5, "correlated": 0.85, "atoms": 0.85}
 """The most of the time that goes into a strategy; the rest is for independent noise, which auto compares it with."""
+
+_PARTS_GRACE = 1.0
+"""Seconds by which the plans of a strategy's parts may be late, each of which is quick then."""
 
 _ROBUST_SHARE = 0.65
 """The same and what is kept for plans that are easier to prove, if the best one is not proven by then."""
@@ -135,12 +138,16 @@ def plan(
     gamma = _weighed(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
     found = None
-    if strategy != "independent":
+    # Where no two queries meet, the whole budget for each is the best there is, with whatever noise.
+    apart = gamma.upper == 1
+    if strategy != "independent" and not (apart and strategy == "auto"):
         until = time.monotonic() + _STRATEGY_SHARE[strategy] * (deadline - time.monotonic())
         found = _found(workload, kind, problem.budget, weights, strategy, until, tell)
         if found is not None and strategy != "auto":
             return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
-    if objective == "uniform" and not needed:
+    if apart and (objective != "uniform" or needed):
+        fitted = _all_for_each(problem, objective, exponent)
+    elif objective == "uniform" and not needed:
         same = problem.budget // gamma.upper
         fitted = Fitted(np.full(len(problem.count), same), gamma.upper * same, math.inf, 0, close=True)
     else:
@@ -149,7 +156,8 @@ def plan(
         search = deadline - (_ROBUST_SHARE if robust else _SLACK_SHARE) * left
         # On few or busy cores the threads of a linear algebra library wait for each other longer than they compute.
         with threadpool_limits(1, "blas"):
-            fitted = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
+            best = best_allocation(problem, source, _SOLVERS[objective], exponent, needed, proof, search, tell)
+            fitted = _same_for_each(problem, source, gamma.upper, needed, search) if best is None else best
             if robust and not fitted.close:
                 fitted = harden(problem, source, fitted, exponent, deadline - _SLACK_SHARE * left, tell)
         if problem.truth is not None:
@@ -168,6 +176,29 @@ def plan(
     if found is not None and float(weights @ found.errors / weights.sum()) < answer.mean_error:
         return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
     return answer
+
+
+def _all_for_each(problem: AllocationProblem, objective: Objective, exponent: float) -> Fitted:
+    """The whole budget for each query, of which no two meet; no query can cost more.
+
+    The price of a unit is what the error of each query falls by there, so it proves that this is the optimum.
+    """
+    weight = problem.count * problem.importance
+    everything = np.full(len(problem.count), problem.budget)
+    # The engine adds costs up in 64 bits.
+    problem.spread_units(everything)
+    bound = float(weight.sum() if objective == "mean" else problem.importance.max())
+    return Fitted(everything, problem.budget, bound, 1, close=True, price=exponent * weight)
+
+
+def _same_for_each(problem: AllocationProblem, source: RowSource, gamma: int, needed: int, deadline: float) -> Fitted:
+    """Costs that fit the budget where nothing better could be looked for: one for all, but for the least costs."""
+    units = np.maximum(problem.least_units, problem.budget // gamma)
+    if not needed:
+        return Fitted(units, gamma * (problem.budget // gamma), math.inf, 0, close=False)
+    upper = _weighed(problem, source, units, deadline).upper
+    units = shrink(problem, units, upper, needed)
+    return Fitted(units, min(problem.budget, upper), math.inf, 0, close=False)
 
 
 def required_budget(
@@ -270,13 +301,15 @@ def _found(
     if grouped is None:
         return None
 
-    def independent(positions: Indices) -> tuple[Units, Floats]:
+    def independent(positions: Indices) -> tuple[Units, Floats] | None:
+        if time.monotonic() >= deadline + _PARTS_GRACE:
+            return None
         alone = plan(
             workload[positions],
             measure.name,
             budget_units=units,
             importance=weights[positions].tolist(),
-            time_limit=max(0.5, deadline - time.monotonic()),
+            time_limit=max(0.1, deadline - time.monotonic()),
         )
         return alone.units, alone.expected_errors
 
@@ -285,7 +318,8 @@ def _found(
         options.append(correlated_strategy(grouped, independent, deadline, tell))
     if strategy in ("atoms", "auto"):
         # Under Gaussian noise, a correlated strategy has compared with independent noise already.
-        options.append(counted_strategy(grouped, independent, compare=strategy == "auto" and measure.name == "pure"))
+        compare = strategy == "auto" and measure.name == "pure"
+        options.append(counted_strategy(grouped, independent, compare=compare, deadline=deadline))
     found = [one for one in options if one is not None]
     return min(found, key=lambda one: float(weights @ one.errors), default=None)
 

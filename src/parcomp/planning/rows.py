@@ -7,6 +7,7 @@ search otherwise.  Whether any row is left is for the overlap engine to say; a s
 
 from __future__ import annotations
 
+import time
 from math import prod
 from typing import Protocol
 
@@ -26,6 +27,12 @@ Cover = npt.NDArray[np.bool_]
 _WRITTEN_OUT = 1 << 24
 """Rows are written out while rows times groups stay below this."""
 
+_HELD = 1 << 24
+"""As many are held of rows that were searched for: 128 MiB of floats, of which there are some copies."""
+
+_TARGETS = 1 << 10
+"""For so many groups rows are looked for between two looks at the clock, at most."""
+
 _WORK = 1 << 26
 """Word operations that one round of local search may take: some 50 ms."""
 
@@ -36,8 +43,8 @@ _FACTORS = np.array([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
 class RowSource(Protocol):
     """Where rows come from."""
 
-    def first(self) -> Cover:
-        """Rows that together cover every group."""
+    def first(self, deadline: float) -> Cover | None:
+        """Rows that together cover every group; None where they are not found by then, or too many to be held."""
 
     def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
         """Heavy rows at the given cost of each group, and what each of them is covered by."""
@@ -57,7 +64,7 @@ class EveryRow:
         self.rows = _distinct(Acceptance(compiled).flags(np.ascontiguousarray(grid)))
         self._covered = self.rows.astype(np.float64)
 
-    def first(self) -> Cover:
+    def first(self, deadline: float) -> Cover:  # noqa: ARG002  the rows are there
         """For each group the row that most groups cover with it."""
         return self.heavy(np.ones(self.rows.shape[1]))[0]
 
@@ -81,9 +88,19 @@ class SearchedRows:
         self._groups = compiled.query_count
         self._next = 0
 
-    def first(self) -> Cover:
+    def first(self, deadline: float) -> Cover | None:
         """For each group a row that many groups cover with it."""
-        return self._search(np.ones(self._groups), np.arange(self._groups), 1 << 62)
+        packed = np.zeros((0, (self._groups + 7) // 8), np.uint8)
+        done = 0
+        while done < self._groups:
+            targets = np.arange(done, min(self._groups, done + _TARGETS))
+            rows = self._climbed(np.ones(self._groups), targets, _WORK)
+            done += len(rows)
+            fresh = np.packbits(self._acceptance.flags(rows), axis=1)
+            packed = _distinct_lines(np.concatenate((packed, fresh)))
+            if time.monotonic() >= deadline or len(packed) * self._groups > _HELD:
+                return None
+        return np.unpackbits(packed, axis=1, count=self._groups).view(np.bool_)
 
     def heavy(self, cost: Floats) -> tuple[Cover, Floats]:
         """Heavy rows of as many groups as the work allows, taken in turn."""
@@ -92,16 +109,31 @@ class SearchedRows:
         return cover, cover.astype(np.float64) @ cost
 
     def _search(self, cost: Floats, targets: npt.NDArray[np.int64], work: int) -> Cover:
+        # As many as are held at once.
+        rows = self._climbed(cost, targets[: max(1, _HELD // max(1, self._groups))], work)
+        self._next = (self._next + len(rows)) % max(1, self._groups)
+        return _distinct(self._acceptance.flags(rows))
+
+    def _climbed(self, cost: Floats, targets: npt.NDArray[np.int64], work: int) -> npt.NDArray[np.int32]:
+        """A row for each target, as far as the work goes: for the first one at least."""
         rows = np.zeros((len(targets), len(self._acceptance.arrays.telling)), np.int32)
         found = kernels.climb(self._acceptance.arrays, targets, cost, _FACTORS, rows, self._state, work)
-        self._next = (self._next + found) % max(1, self._groups)
-        return _distinct(self._acceptance.flags(rows[:found]))
+        return rows[:found]
 
 
 def _distinct(cover: Cover) -> Cover:
     """Each line once."""
     if not cover.size:
         return cover[:1]
-    packed = np.ascontiguousarray(np.packbits(cover, axis=1))
-    _, first = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)
-    return cover[np.sort(first)]
+    return cover[_first_of_each(np.packbits(cover, axis=1))]
+
+
+def _distinct_lines(packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    return packed[_first_of_each(packed)]
+
+
+def _first_of_each(packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """The places of the lines that are no repetition."""
+    whole = np.ascontiguousarray(packed)
+    _, first = np.unique(whole.view(np.dtype((np.void, whole.shape[1]))).ravel(), return_index=True)
+    return np.sort(first)

@@ -93,6 +93,11 @@ class LookingRoute(APIRoute):
     def admit(self, desk: Desk, holder: AccessKey) -> None:
         """Raise if the route is not for this key."""
 
+    @property
+    def _pays(self) -> bool:
+        """Whether a request may be charged: then it takes a key, to be sent again with."""
+        return any(header.alias == "Idempotency-Key" for header in self.dependant.header_params)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, behind the guard."""
         inner = super().get_route_handler()
@@ -107,7 +112,7 @@ class LookingRoute(APIRoute):
                         await self._pass(request, desk)
                         response = await inner(request)
                 except Exception as error:  # every error of a request ends here, as a problem
-                    problem = problem_of(error)
+                    problem = problem_of(error, pays=self._pays)
                     if problem.status == 500:
                         await pace.wait()
                         raise

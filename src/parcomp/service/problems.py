@@ -89,8 +89,8 @@ def problem_response(problem: Problem) -> Response:
     return Response(body, problem.status, problem.headers, MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> Problem:
-    """What an exception is to whoever asked."""
+def problem_of(error: Exception, *, pays: bool = True) -> Problem:
+    """What an exception is to whoever asked; ``pays`` says whether what was asked may be charged."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RefusedError):
@@ -115,6 +115,8 @@ def problem_of(error: Exception) -> Problem:
         detail = (
             "the request took longer than it may; it may still be charged, and the same request with the same "
             "Idempotency-Key gets its answer"
+            if pays
+            else "the request took longer than it may; it charges nothing: send it again later, or ask for less"
         )
         return Problem(503, "deadline", detail, headers={"Retry-After": "5"})
     if isinstance(error, HTTPException):

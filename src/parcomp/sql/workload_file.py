@@ -23,5 +23,5 @@ def read_sql_workload(built: WorkloadBuilder, path: str | Path) -> None:
         if line == last:
             message = "two statements begin on this line, which is their id; put each on a line of its own"
             raise FileError(path, message, line=line, field="sql")
-        built.add(statement.query.terms, number=line)
+        built.add(statement.query.tested, number=line)
         last = line

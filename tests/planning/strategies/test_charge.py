@@ -143,7 +143,7 @@ def test_separate_coordinates_are_charged_by_a_proven_bound_of_the_overlap(monke
     later = pc.max_overlap(workload.with_costs(entries**2, "weight"), time_limit=2.0)
     # Weights are in units of 10⁻⁹.
     assert units >= Fraction(repr(later.lower)) * 10**9 * 10**9 / (2 * 100**2)
-    monkeypatch.setattr(charge, "list_atoms", lambda compiled: None)
+    monkeypatch.setattr(charge, "list_atoms", lambda compiled, deadline: None)
     with pytest.raises(SizeError, match="too many"):
         strategy_charge(workload, np.ones((1, 60), np.int64), 1.0, ZCDP)
 
@@ -172,3 +172,19 @@ def test_bad_strategies_are_refused():
             strategy_charge(workload, np.eye(2, dtype=np.int64), wrong, ZCDP)
     with pytest.raises(CostError, match="too large"):
         strategy_charge(workload, np.full((2, 2), -(2**63)), 1.0, ZCDP)
+
+
+@pytest.mark.parametrize("largest", [1, 2**40])
+def test_a_strategy_is_not_charged_by_what_was_looked_at_when_the_time_was_up(monkeypatch, largest):
+    """In 64 bits or beyond, what is not looked at to the end is not known."""
+    workload = uniform_workload(12, 4, 2, seed=1)
+    matrix = np.full((2, 12), largest)
+    whole, queries, group_of = charge.group_queries(workload)
+    listed = charge.list_atoms(whole.compiled)
+    own = matrix[:, queries][:, np.unique(group_of, return_index=True)[1]]
+    exact = charge.largest_of_atoms(own, listed)
+    monkeypatch.setattr(charge, "_STEPS", 1)
+    assert charge.largest_of_atoms(own, listed) == exact
+    assert charge.largest_of_atoms(own, listed, time.monotonic() - 1) is None
+    with pytest.raises(SizeError):
+        strategy_charge(workload, matrix, 1.0, ZCDP, time_limit=-1.0)

@@ -125,7 +125,7 @@ def test_marginals_that_share_no_attribute_share_the_budget():
 
 
 def test_too_many_queries_for_a_matrix_fall_back(monkeypatch):
-    monkeypatch.setattr(correlated, "GROUP_LIMIT", 30)
+    monkeypatch.setattr(correlated, "CORRELATED_QUERIES", 30)
     assert plan(census_sample(40, 1), "gdp", 1, strategy="correlated").strategy == "independent"
 
 

@@ -11,6 +11,8 @@ satisfies, but for the empty set.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +32,9 @@ ATOM_LIMIT = 200_000
 
 WORD_LIMIT = 1 << 22
 """The most words of bits that they may take."""
+
+MEMBER_LIMIT = 1 << 25
+"""The most queries that all atoms have together: 256 MiB of numbers."""
 
 _CANDIDATES = 1 << 22
 """The most choices of values that are looked at for one attribute."""
@@ -62,8 +67,8 @@ class Atoms:
         return Atoms(count[self.start], place[self.index[inside]], len(queries))
 
 
-def list_atoms(compiled: CompiledWorkload) -> Atoms | None:
-    """All atoms of a compiled workload, or None where they are too many to be listed."""
+def list_atoms(compiled: CompiledWorkload, deadline: float = math.inf) -> Atoms | None:
+    """All atoms of a compiled workload, or None where they are too many to be listed, or to be listed by then."""
     count = compiled.query_count
     if not count:
         return Atoms(np.zeros(1, np.int64), np.zeros(0, np.int64), 0)
@@ -71,24 +76,32 @@ def list_atoms(compiled: CompiledWorkload) -> Atoms | None:
     # Bits beyond the last query are ones there, and would keep every row alive here.
     alive = _mask(count, accepting.shape[1])
     for attribute in np.argsort(compiled.sizes, kind="stable").tolist():
+        if time.monotonic() >= deadline:
+            return None
         values = _distinct(accepting[first[attribute] : first[attribute + 1]])
         if len(values) > 1:
-            refined = _refined(alive, values)
+            refined = _refined(alive, values, deadline)
             if refined is None:
                 return None
             alive = refined
     member = unpack_bits(alive, count)
     start = np.concatenate(([0], np.cumsum(member.sum(axis=1, dtype=np.int64))))
-    return Atoms(start, np.nonzero(member)[1].astype(np.int64), count)
+    if start[-1] > MEMBER_LIMIT:
+        return None
+    index = np.flatnonzero(member.ravel())
+    index %= count
+    return Atoms(start, index, count)
 
 
-def _refined(alive: Words, values: Words) -> Words | None:
-    """What is alive after one more attribute, each set once and no empty one; None where that is too much."""
+def _refined(alive: Words, values: Words, deadline: float) -> Words | None:
+    """What is alive after one more attribute, each set once and no empty one; None where that is too much, or late."""
     if len(alive) * len(values) > _CANDIDATES:
         return None
     at_once = max(1, _CHUNK // values.size)
     found = values[:0]
     for begin in range(0, len(alive), at_once):
+        if begin and time.monotonic() >= deadline:
+            return None
         met = (alive[begin : begin + at_once, None, :] & values[None, :, :]).reshape(-1, alive.shape[1])
         found = _distinct(np.concatenate((found, _distinct(met[met.any(axis=1)]))))
         if len(found) > ATOM_LIMIT or found.size > WORD_LIMIT:

@@ -46,6 +46,9 @@ _EXACT = 2**62
 _AT_ONCE = 1 << 24
 """Entries of the shifts that are held at once."""
 
+_STEPS = 1 << 29
+"""Additions between two looks at the clock: about a second."""
+
 
 def charge_up(measure: Measure, form: int, sigma: float) -> int:
     """The additive units that a largest form costs under noise of σ, rounded up.
@@ -125,8 +128,8 @@ def largest_form(part: Part, matrix: Matrix, deadline: float) -> int | None:
     if part.kind == "leaf" or (part.kind == "sum" and _mixes(part, matrix)):
         if bool((np.count_nonzero(matrix, axis=1) <= 1).all()):
             return _separate(part, matrix, deadline)
-        atoms = list_atoms(part.compiled)
-        return None if atoms is None else largest_of_atoms(matrix, atoms)
+        atoms = list_atoms(part.compiled, deadline)
+        return None if atoms is None else largest_of_atoms(matrix, atoms, deadline)
     place = {int(query): column for column, query in enumerate(part.queries)}
     found = []
     for below in part.parts:
@@ -138,23 +141,34 @@ def largest_form(part: Part, matrix: Matrix, deadline: float) -> int | None:
     return sum(found) if part.kind == "sum" else max(found)
 
 
-def largest_of_atoms(matrix: Matrix, atoms: Atoms) -> int:
-    """The largest ‖M·w‖² over the atoms, exactly.
+def largest_of_atoms(matrix: Matrix, atoms: Atoms, deadline: float = math.inf) -> int | None:
+    """The largest ‖M·w‖² over the atoms, exactly; None where the time is up before all of them were looked at.
 
     No |M·w| exceeds the sum b_j of the absolute entries of row j.  Where Σ b_j² stays below 2⁶², every sum on the way
     does too, so that 64 bits hold it; elsewhere Python's integers are used, which have no bound.
     """
     from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and only a strategy needs it
 
-    entries = matrix.tolist()
-    columns = np.ascontiguousarray(matrix.T)
-    if sum(sum(map(abs, row)) ** 2 for row in entries) >= _EXACT:
-        members = np.split(atoms.index, atoms.start[1:-1])
-        return max((sum(sum(row[q] for q in one) ** 2 for row in entries) for one in map(list, members)), default=0)
     largest = 0
+    if sum(row**2 for row in _absolute_sums(matrix)) >= _EXACT:
+        entries = matrix.tolist()
+        for one in np.split(atoms.index, atoms.start[1:-1]):
+            if largest and time.monotonic() >= deadline:
+                return None
+            own = one.tolist()
+            largest = max(largest, sum(sum(row[q] for q in own) ** 2 for row in entries))
+        return largest
+    columns = np.ascontiguousarray(matrix.T)
     at_once = max(1, _AT_ONCE // max(1, len(matrix)))
-    for begin in range(0, len(atoms), at_once):
-        start = atoms.start[begin : begin + at_once + 1]
+    members = max(1, _STEPS // max(1, len(matrix)))
+    end = 0
+    while end < len(atoms):
+        if end and time.monotonic() >= deadline:
+            return None
+        begin = end
+        full = int(np.searchsorted(atoms.start, atoms.start[begin] + members, side="right")) - 1
+        end = min(len(atoms), begin + at_once, max(begin + 1, full))
+        start = atoms.start[begin : end + 1]
         index = atoms.index[start[0] : start[-1]]
         member = csr_array((np.ones(len(index), np.int64), index, start - start[0]), (len(start) - 1, len(columns)))
         shift = member @ columns
@@ -164,14 +178,15 @@ def largest_of_atoms(matrix: Matrix, atoms: Atoms) -> int:
 
 def _separate(part: Part, matrix: Matrix, deadline: float) -> int | None:
     """A bound where each coordinate reads one query: the maximum overlap of the sums of squares."""
-    weights = [sum(entry * entry for entry in column) for column in matrix.T.tolist()]
-    if sum(weights) >= _EXACT:
+    # Each row has one entry at most.
+    if sum(entry * entry for entry in _absolute_sums(matrix)) >= _EXACT:
         return None
+    weights = np.einsum("jq,jq->q", matrix, matrix)
     paid = np.flatnonzero(weights)
     if not len(paid):
         return 0
     # The engine takes positive weights only.
-    engine = Engine(keep_queries(replace(part.compiled, weights=np.array(weights, np.int64)), paid))
+    engine = Engine(keep_queries(replace(part.compiled, weights=weights), paid))
     run(engine, deadline)
     return engine.bracket().upper
 
@@ -189,11 +204,23 @@ def _mixes(part: Part, matrix: Matrix) -> bool:
 
 def _summed(matrix: Matrix, group_of: Indices, groups: int) -> Matrix:
     """One column for each group: the sum over its queries, all of which a row satisfies together or not at all."""
-    if sum(map(abs, (entry for row in matrix.tolist() for entry in row))) >= _EXACT:
+    if sum(_absolute_sums(matrix)) >= _EXACT:
         raise CostError("the entries of the strategy are too large to be added up in 64 bits")
     summed = np.zeros((len(matrix), groups), np.int64)
-    np.add.at(summed.T, group_of, matrix.T)
+    if len(group_of) == groups:
+        # No two queries are equal.
+        summed[:, group_of] = matrix
+    else:
+        np.add.at(summed.T, group_of, matrix.T)
     return summed
+
+
+def _absolute_sums(matrix: Matrix) -> list[int]:
+    """The sum of the absolute entries of each row, exactly."""
+    largest = max(int(matrix.max(initial=0)), -int(matrix.min(initial=0)))
+    if largest * matrix.shape[1] < _EXACT:
+        return [int(np.abs(row).sum()) for row in matrix]
+    return [sum(map(abs, row.tolist())) for row in matrix]
 
 
 def _sigma(sigma: float) -> float:

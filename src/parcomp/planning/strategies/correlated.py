@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
 
 from parcomp.costs import UNITS_PER_ONE
 from parcomp.planning.strategies.atoms import Indices, list_atoms
@@ -27,13 +28,16 @@ from parcomp.planning.strategies.found import Found, Grouped, Independent
 from parcomp.planning.strategies.parts import Part
 from parcomp.planning.strategies.sums import combined_error
 
-__all__ = ["correlated_strategy"]
+__all__ = ["CORRELATED_ENTRIES", "CORRELATED_QUERIES", "correlated_strategy"]
 
 Floats = npt.NDArray[np.float64]
 Tell = Callable[[int, float], None]
 
-GROUP_LIMIT = 4_000
+CORRELATED_QUERIES = 4_000
 """The most groups of queries for which a matrix is made."""
+
+CORRELATED_ENTRIES = 1 << 24
+"""The most entries that it may have, with a column for each query: 128 MiB, of which there are some copies."""
 
 _BITS = 20
 """The logarithm of the scale at which entries are rounded, where the noise allows it."""
@@ -62,7 +66,7 @@ class _Noise:
 
 def correlated_strategy(grouped: Grouped, independent: Independent, deadline: float, tell: Tell) -> Found | None:
     """The best correlated strategy, or None where none is found; parts that cannot be listed get independent noise."""
-    if grouped.group_count > GROUP_LIMIT:
+    if grouped.group_count > CORRELATED_QUERIES or grouped.group_count * len(grouped.weights) > CORRELATED_ENTRIES:
         return None
     noise = _noise_of(grouped.part, grouped, independent, deadline, tell)
     if noise is None or "correlated" not in noise.kinds:
@@ -74,7 +78,9 @@ def correlated_strategy(grouped: Grouped, independent: Independent, deadline: fl
         return None
     count = np.bincount(grouped.group_of, minlength=grouped.group_count)
     matrix = _rounded(noise, count, bits)
-    spreads = _spreads(noise, matrix, count)
+    # On busy cores the threads of a linear algebra library wait for each other longer than they compute.
+    with threadpool_limits(1, "blas"):
+        spreads = _spreads(noise, matrix, count)
     form = largest_form(grouped.part, matrix * count, time.monotonic() + max(1.0, deadline - time.monotonic()))
     if spreads is None or form is None:
         return None
@@ -102,10 +108,12 @@ def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: 
     can be listed, since their answers may tell of each other; else they share the cost so that the value is least:
     values fall as the root of the cost, so parts of values v take shares in proportion to v^(2/3).
     """
-    if part.kind != "max" and len(part.queries) <= (BLOCK if part.kind == "sum" else GROUP_LIMIT):
-        atoms = list_atoms(part.compiled)
+    if part.kind != "max" and len(part.queries) <= (BLOCK if part.kind == "sum" else CORRELATED_QUERIES):
+        atoms = list_atoms(part.compiled, deadline)
         if atoms is not None:
             found = correlate(atoms, grouped.importance[part.queries], deadline, tell)
+            if found is None:
+                return None
             blocks = [(part.queries[queries], root) for queries, root in found.blocks]
             return _Noise(blocks, found.value, found.bound, frozenset({"correlated"}), found.rounds)
     if part.kind == "leaf":
@@ -135,7 +143,10 @@ def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: 
 
 def _independent_noise(part: Part, grouped: Grouped, independent: Independent) -> _Noise | None:
     positions = grouped.positions(part.queries)
-    units, _ = independent(positions)
+    alone = independent(positions)
+    if alone is None:
+        return None
+    units, _ = alone
     group = grouped.group_of[np.searchsorted(grouped.queries, positions)]
     # Equal queries are one measurement: what they cost together buys its noise.
     share = np.bincount(group, units / grouped.units, grouped.group_count)[part.queries]

@@ -29,8 +29,9 @@ Floats throughout, single precision while searching: privacy rests on :mod:`~par
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,9 @@ BLOCK = 2_100
 
 _CLOSE = 5e-3
 """The distance from the bound at which the search ends."""
+
+_PAIRS = 1 << 29
+"""Pairs of queries that are added up between two looks at the clock: about a second."""
 
 _ROUNDS = 300
 _QUICK, _MONOTONE = 3.5, 2.0
@@ -78,9 +82,10 @@ class Correlation:
 
 def correlate(
     atoms: Atoms, importance: Floats, deadline: float, tell: Callable[[int, float], None] = lambda _rounds, _cost: None
-) -> Correlation:
+) -> Correlation | None:
     """The best noise for the atoms of a workload; ``importance`` is the a_q of each query.
 
+    At the deadline it is as good as it is by then, and None where that is before a first round has ended.
     ``tell`` hears of each round and by how much its dearest row exceeds the mean.
     """
     count = atoms.query_count
@@ -92,13 +97,18 @@ def correlate(
     with threadpool_limits(1, "blas"):
         while True:
             rounds += 1
-            cost = np.sum([block.step(weight, np.float32) for block in blocks], axis=0)
+            began = time.monotonic()
+            cost = _cost(blocks, weight, np.float32, deadline if rounds == 1 else math.inf)
+            if cost is None:
+                return None
             mean = float(weight @ cost)
             dearest = float(cost.max()) / mean
             value = sum(block.value for block in blocks) * np.sqrt(dearest * mean)
             bound = sum(block.bound for block in blocks)
             tell(rounds, dearest)
-            if value <= (1 + _CLOSE) * bound or rounds == _ROUNDS or time.monotonic() >= deadline:
+            # The last round of all has twice the precision, and takes twice as long.
+            late = (now := time.monotonic()) + 3 * (now - began) >= deadline
+            if value <= (1 + _CLOSE) * bound or rounds == _ROUNDS or late:
                 break
             power = _QUICK if power == _QUICK and bound >= best * (1 - _MARGIN) else _MONOTONE
             best = max(best, bound)
@@ -106,7 +116,8 @@ def correlate(
             weight /= weight.sum()
             for block in blocks:
                 block.turn()
-        cost = np.sum([block.step(weight, np.float64) for block in blocks], axis=0)
+        cost = _cost(blocks, weight, np.float64, math.inf)
+        assert cost is not None, "nothing ends it"
         scale = float(cost.max())
         return Correlation(
             tuple((block.queries, block.root() / np.sqrt(scale)) for block in blocks),
@@ -116,21 +127,41 @@ def correlate(
         )
 
 
+def _cost(
+    blocks: Sequence[_Block], weight: Floats, precision: type[np.floating], deadline: float
+) -> npt.NDArray[np.float64] | None:
+    """What each atom costs under all blocks, None where the time is up before that is known."""
+    total = np.zeros(len(weight))
+    for number, block in enumerate(blocks):
+        if number and time.monotonic() >= deadline:
+            return None
+        cost = block.step(weight, precision, deadline)
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
 class _Block:
     """Queries with noise of their own: the state D, and Σ₀ of the last step with what is read off it."""
 
     def __init__(self, queries: Indices, atoms: Atoms, importance: Floats) -> None:
         self.queries, self._atoms, self._importance = queries, atoms, importance
+        self._pairs = np.concatenate(([0], np.cumsum(np.diff(atoms.start) ** 2)))
         self._diagonal = importance / importance.mean()
         self._spread = np.ones(len(queries))
         self._eigen: tuple[AnyFloats, AnyFloats] = (np.ones(1), np.ones((1, 1)))
         self.value = self.bound = 0.0
 
-    def step(self, weight: Floats, precision: type[np.floating]) -> Floats:
-        """What each atom costs under Σ₀ of the weights; sets ``value`` and ``bound``."""
+    def step(self, weight: Floats, precision: type[np.floating], deadline: float) -> Floats | None:
+        """What each atom costs under Σ₀ of the weights, None where time is up first; sets ``value`` and ``bound``."""
         count = len(self.queries)
         gram = np.zeros((count, count), precision)
-        kernels.add_pairs(self._atoms.start, self._atoms.index, weight.astype(precision), gram)
+        cast = weight.astype(precision)
+        for own, start in self._pieces():
+            if own.start and time.monotonic() >= deadline:
+                return None
+            kernels.add_pairs(start, self._atoms.index, cast[own], gram)
         root = np.sqrt(self._diagonal).astype(precision)
         # The lower triangle is all that is read.
         gram *= root[:, None]
@@ -153,8 +184,19 @@ class _Block:
         bare = half @ np.sqrt(np.maximum(values - _RIDGE, 0.0).astype(np.float64)) * np.sqrt(mean) / self._diagonal
         self.bound = float(((self._importance * bare) ** (2 / 3) @ self._diagonal ** (1 / 3)) ** 1.5)
         cost = np.zeros(len(self._atoms))
-        kernels.forms(self._atoms.start, self._atoms.index, matrix, cost)
+        for own, start in self._pieces():
+            if own.start and time.monotonic() >= deadline:
+                return None
+            kernels.forms(start, self._atoms.index, matrix, cost[own])
         return cost
+
+    def _pieces(self) -> Iterator[tuple[slice, Indices]]:
+        """The atoms by pieces of so many pairs of queries, as a slice of them and where the queries of each begin."""
+        begin = 0
+        while begin < len(self._atoms):
+            end = max(begin + 1, int(np.searchsorted(self._pairs, self._pairs[begin] + _PAIRS, side="right")) - 1)
+            yield slice(begin, end), self._atoms.start[begin : end + 1]
+            begin = end
 
     def turn(self) -> None:
         """Take D from the Σ₀ at hand."""

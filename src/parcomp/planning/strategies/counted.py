@@ -10,6 +10,7 @@ overlap are counted one by one, each with all of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ from parcomp.planning.strategies.parts import Part
 from parcomp.planning.strategies.sums import errors_of_sums
 
 __all__ = ["counted_strategy"]
+
+
+_ROUNDING = 1e-8
+"""Noise of its own has to be better by more than what errors of sums are rounded up by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +43,15 @@ class _Choice:
     below: tuple[_Choice, ...] = ()
 
 
-def counted_strategy(grouped: Grouped, independent: Independent, *, compare: bool) -> Found | None:
-    """The best strategy of atoms, or None where nothing can be counted by atoms.
+def counted_strategy(
+    grouped: Grouped, independent: Independent, *, compare: bool, deadline: float = math.inf
+) -> Found | None:
+    """The best strategy of atoms, or None where nothing can be counted by atoms, or the time is up before it is found.
 
     With ``compare``, a part gets independent noise where that has less error; without, only where its atoms are too
     many to be listed.
     """
-    choice = _best(grouped.part, grouped, independent, compare)
+    choice = _best(grouped.part, grouped, independent, compare, deadline)
     if choice is None:
         return None
     units = np.zeros(len(grouped.weights), np.int64)
@@ -79,24 +86,28 @@ def counted_strategy(grouped: Grouped, independent: Independent, *, compare: boo
     )
 
 
-def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool) -> _Choice | None:
+def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool, deadline: float) -> _Choice | None:
     """The choice of least value; independent noise for the whole is none, and for others to plan."""
     options = []
     if part.kind != "max":
-        atoms = list_atoms(part.compiled)
+        atoms = list_atoms(part.compiled, deadline)
         if atoms is not None:
             errors = errors_of_sums(grouped.measure, grouped.units, atoms.sizes())
             options.append(_Choice(part, float(grouped.importance[part.queries] @ errors), atoms))
     if part.kind == "leaf" and part is not grouped.part and (compare or not options):
         positions = grouped.positions(part.queries)
-        units, errors = independent(positions)
-        options.append(_Choice(part, float(grouped.weights[positions] @ errors), units=units))
+        alone = independent(positions)
+        if alone is not None:
+            units, errors = alone
+            value = float(grouped.weights[positions] @ errors) * (1 + _ROUNDING)
+            options.append(_Choice(part, value, units=units))
     if part.kind != "leaf":
-        found = [_best(one, grouped, independent, compare) for one in part.parts]
+        found = [_best(one, grouped, independent, compare, deadline) for one in part.parts]
         below = tuple(one for one in found if one is not None)
         values = np.array([one.value for one in below])
         power = 1 / (1 + error_exponent(grouped.measure)) if part.kind == "sum" else 1.0
-        options.append(_Choice(part, float((values**power).sum() ** (1 / power)), below=below))
+        if len(below) == len(found):
+            options.append(_Choice(part, float((values**power).sum() ** (1 / power)), below=below))
     return min(options, key=lambda one: one.value, default=None)
 
 

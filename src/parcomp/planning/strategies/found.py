@@ -17,8 +17,11 @@ from parcomp.privacy import Measure
 
 __all__ = ["Found", "Grouped", "Histogram", "Independent", "group_workload"]
 
-Independent = Callable[[Indices], tuple[Units, Floats]]
-"""For some queries of the workload by themselves: what each costs at the whole budget, and its expected error."""
+Independent = Callable[[Indices], tuple[Units, Floats] | None]
+"""For some queries of the workload by themselves: what each costs at the whole budget, and its expected error.
+
+None where the time is up.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ and the least of what they say is taken, part by part.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +28,7 @@ from parcomp.errors import ArgumentError, SizeError
 from parcomp.model import Workload
 from parcomp.model.compile import compilable, compile_workload
 from parcomp.overlap import Engine, Leaf, Rule, reduce
-from parcomp.planning.strategies.atoms import Indices, list_atoms
+from parcomp.planning.strategies.atoms import Atoms, Indices, list_atoms
 from parcomp.planning.strategies.charge import group_queries
 from parcomp.planning.strategies.found import Histogram
 from parcomp.planning.strategies.parts import Part
@@ -38,9 +39,12 @@ __all__ = ["atoms_charge", "histogram_of"]
 _TOO_MANY = "the rows of this workload are too many to be listed"
 
 
-def histogram_of(workload: Workload, queries: Indices, units: int) -> Histogram:
+def histogram_of(workload: Workload, queries: Indices, units: int, deadline: float = math.inf) -> Histogram:
     """The atoms of some queries of a workload, listed from these queries; none may be a contradiction."""
     own = workload[queries]
+    if len(own) == 1 and not own.contradictory().any():
+        # Noise of its own, of which a batch may have thousands.
+        return Histogram(queries, Atoms(np.array([0, 1]), np.array([0]), 1), units)
     if not compilable(own):
         raise SizeError(_TOO_MANY)
     compilation = compile_workload(own)
@@ -49,7 +53,7 @@ def histogram_of(workload: Workload, queries: Indices, units: int) -> Histogram:
     # Only values that the same queries accept are one: no value may be dropped for another.
     root = reduce(compilation.compiled, (Rule.MERGE_VALUES,)).root
     assert isinstance(root, Leaf)
-    atoms = list_atoms(root.compiled)
+    atoms = list_atoms(root.compiled, deadline)
     if atoms is None:
         raise SizeError(_TOO_MANY)
     return Histogram(queries, atoms, units)

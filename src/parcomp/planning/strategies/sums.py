@@ -19,6 +19,7 @@ sum of the errors and the root of the sum of the variances, each at most σ², b
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -33,13 +34,19 @@ __all__ = ["combined_error", "errors_of_sums", "laplace_sums"]
 
 def errors_of_sums(measure: Measure, units: int, sizes: npt.NDArray[np.int64]) -> Floats:
     """The expected absolute error of sums of so many noises, each bought for so many additive units; rounded up."""
-    scale = float(noise_scales(measure, np.array([units]))[0])
+    scale = _scale(measure, units)
     if noise_of(measure) == "discrete-laplace":
         errors: Floats = up(laplace_sums(scale, int(sizes.max(initial=0))))
         return np.asarray(errors[sizes], np.float64)
     one = float(expected_error("discrete-gaussian", scale))
     spread = scale * np.sqrt(sizes)
     return np.asarray(np.minimum(combined_error(scale, spread, sizes), up(np.minimum(one * sizes, spread))))
+
+
+@lru_cache(maxsize=1024)
+def _scale(measure: Measure, units: int) -> float:
+    """That of the noise for so many units, which thousands of parts may have in common."""
+    return float(noise_scales(measure, np.array([units]))[0])
 
 
 def combined_error(sigma: float, spread: Floats, terms: npt.NDArray[np.int64] | int) -> Floats:
