@@ -4,7 +4,8 @@ The order is the privacy argument.
 
 1. *Read the request.*  SQL becomes a statement; its cost and its noise are worked out.  Whatever can be wrong is found
    here, and the coded table is opened, before anything is charged.
-2. *Paid already?*  An equal statement that was bought at least as accurately is answered from what is stored.
+2. *Paid already?*  An equal statement that was bought at least as accurately, by itself or in a batch that was measured
+   as a whole, is answered from what is stored.
 3. *Charge*, in one serialized transaction of the ledger: catch up with its head, look again whether it was paid for
    meanwhile, test the budget and the quota by a proven bound, append, commit durably.
 4. *Count*, in one pass over the codes, what was charged: the in-domain values, never the text of the SQL.
@@ -26,12 +27,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from parcomp.custodian.answer import Answer
+from parcomp.custodian.answer import Answer, BatchQuote
+from parcomp.custodian.books import Books
+from parcomp.custodian.bought_batches import is_whole, key_of_batch
 from parcomp.custodian.custody import Custody
 from parcomp.custodian.deriving import Derived, derived
 from parcomp.custodian.effort import Effort
 from parcomp.custodian.estimating import Estimated, estimated_apart
-from parcomp.custodian.quotation import refusal
+from parcomp.custodian.quotation import quote_all, refusal
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
 from parcomp.custodian.retrospect import (
@@ -43,10 +46,11 @@ from parcomp.custodian.retrospect import (
     estimates_of,
     seen,
 )
+from parcomp.custodian.strategy import Part, Strategy
 from parcomp.custodian.wording import derived_answer, worded
 from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, shown
 from parcomp.figures import Figure
-from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction
+from parcomp.ledger import Charge, Entry, Ledger, Request, Transaction
 from parcomp.model import Item, Query, Selection
 
 if TYPE_CHECKING:
@@ -78,6 +82,8 @@ class Answering(Custody):
         self._appended = ()
         table = self._table()
         self._mark_before()
+        # Where a batch is to be restored it takes time, and others need the books meanwhile.
+        self._batches.look_up(self._books, asked.releases)
         with self._opened_books():
             paid = self._charge(asked, key)
         stored = self._stored(table, asked, paid)
@@ -88,6 +94,11 @@ class Answering(Custody):
             self._release(selection, release, *one, stored, estimated.get(release.statement.text), said)
             for selection, release, one in asked_and_paid
         ]
+
+    def _quoted(self, books: Books, asked: Asked) -> BatchQuote:
+        """What asking would mean, of statements with noise of their own, by books that were brought up to date."""
+        self._batches.look_up(books, asked.releases)
+        return quote_all(self.settings, books, self._batches, asked)
 
     def _derived(self, analyst: str, selection: Selection) -> Derived | None:
         """How a statement follows from what was released to an analyst; None where it does not."""
@@ -147,6 +158,7 @@ class Answering(Custody):
     def _charge(self, asked: Asked, key: str | None) -> Paid:
         """What pays for each statement; charged, durably, where nothing does yet."""
         self._catch_up(self._ledger)
+        self._batches.look_up(self._books, asked.releases)
         paid = self._paid(self._ledger, asked, key)
         if paid is not None:
             return paid
@@ -179,12 +191,12 @@ class Answering(Custody):
             # The request may have been committed after the books were last brought up to date.
             self._catch_up(ledger)
             found = [None if digest is None else self._books.charge(digest) for digest in request.charges]
-            if any(charge is not None and StrategyRecord.read(charge.statement) is not None for charge in found):
+            if asked.whole and any(charge is not None and key_of_batch(charge) == asked.whole for charge in found):
                 raise PaidOtherwiseError
             return list(zip(found, request.fresh, strict=True))
         paid: Paid = []
         for release in asked.releases:
-            bought = self._books.bought(release.statement.text, release.units)
+            bought = self._batches.paying(self._books, release, asked.whole)
             if bought is None and not release.statement.query.is_contradiction:
                 return None
             paid.append((bought, False))
@@ -197,9 +209,12 @@ class Answering(Custody):
         dearest = asked.dearest
         effort = Effort(len(dearest))
         with self._books.supposing():
-            for text, release in dearest.items():
+            for release in dearest.values():
                 expense = release.expense
-                if expense.query.is_contradiction or self._books.bought(text, release.units) is not None:
+                if (
+                    expense.query.is_contradiction
+                    or self._batches.paying(self._books, release, asked.whole) is not None
+                ):
                     continue
                 verdict = effort.decide(self._books, asked.analyst, expense)
                 if not verdict.fits:
@@ -215,7 +230,7 @@ class Answering(Custody):
         fresh = {charge.number for charge in charges}
         paid: Paid = []
         for release in asked.releases:
-            bought = self._books.bought(release.statement.text, release.units)
+            bought = self._batches.paying(self._books, release, asked.whole)
             # Of equal statements in a batch, the first one is told what it cost.
             paid.append((bought, bought is not None and bought.number in fresh))
             fresh -= {bought.number} if bought is not None else set()
@@ -228,12 +243,20 @@ class Answering(Custody):
     def _stored(self, table: CodedTable, asked: Asked, paid: Paid) -> dict[str, str]:
         """The noisy numbers by the charge's digest: as they are stored, else counted, given noise and stored first."""
         bought = {
-            charge.digest: (release.statement, charge.units)
+            charge.digest: (release.statement, charge)
             for release, (charge, _) in zip(asked.releases, paid, strict=True)
             if charge is not None
         }
         stored = self._ledger.answers(bought)
-        missing = {digest: Release.plan(self.settings, *one) for digest, one in bought.items() if digest not in stored}
+        due = {digest: one for digest, one in bought.items() if digest not in stored}
+        wholes = {digest: charge for digest, (_, charge) in due.items() if is_whole(charge)}
+        for digest, charge in wholes.items():
+            stored[digest] = self._stored_strategy(table, self._batches.restored(charge), charge)
+        missing = {
+            digest: Release.plan(self.settings, statement, charge.units)
+            for digest, (statement, charge) in due.items()
+            if digest not in wholes
+        }
         if missing:
             try:
                 measured = table.measure([release.statement for release in missing.values()])
@@ -243,15 +266,29 @@ class Answering(Custody):
             stored |= self._ledger.store_answers(noisy)
         return stored
 
+    def _stored_strategy(self, table: CodedTable, strategy: Strategy, charge: Charge) -> str:
+        """The noisy answers as they are stored, else counted, given noise and stored first."""
+        stored = self._ledger.answer(charge.digest)
+        if stored is None:
+            try:
+                noisy = strategy.release(table)
+            except DataError as error:
+                raise DataError(f"{error}; {self._what_stands()}") from None
+            stored = self._ledger.store_answer(charge.digest, noisy)
+        return stored
+
+    def _part(self, release: Release, charge: Charge, numbers: str) -> Release | Part:
+        """What turns the stored numbers of a charge into the figures of a statement that it has paid for."""
+        if is_whole(charge):
+            return Part(self._batches.restored(charge), release.statement)
+        return Release.stored(self.settings, release.statement, charge.units, numbers)
+
     def _estimated(self, asked: Asked, paid: Paid, stored: dict[str, str]) -> tuple[Estimated, Sequence[str]]:
         """What the answers say together, if that is asked for, and what is to be said of all of them."""
         if not asked.estimate:
             return {}, asked.notes
         bought = [
-            (
-                Release.stored(self.settings, release.statement, charge.units, stored[charge.digest]),
-                stored[charge.digest],
-            )
+            (self._part(release, charge, stored[charge.digest]), stored[charge.digest])
             for release, (charge, _) in zip(asked.releases, paid, strict=True)
             if charge is not None
         ]
@@ -271,7 +308,7 @@ class Answering(Custody):
         if charge is None:
             return worded(self.settings, selection, release, None)
         numbers = stored[charge.digest]
-        bought = Release.stored(self.settings, release.statement, charge.units, numbers)
+        bought = self._part(release, charge, numbers)
         cost = self.settings.measure.parameter_up(charge.units) if fresh else 0
         try:
             return worded(
@@ -282,6 +319,7 @@ class Answering(Custody):
                 charge=charge.number,
                 cost=cost,
                 cached=not fresh,
+                strategy=bought.strategy.name if isinstance(bought, Part) else "",
                 estimated=estimated,
                 more=said,
             )

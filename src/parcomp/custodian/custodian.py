@@ -21,7 +21,6 @@ from parcomp.custodian.creation import make_ledger, make_or_know
 from parcomp.custodian.frame_settings import FrameSettings, read_domain
 from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
-from parcomp.custodian.quotation import quote_all
 from parcomp.custodian.request import Costs, Question, read_request, read_single
 from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
 from parcomp.custodian.settings import Settings
@@ -243,7 +242,7 @@ class Custodian(StrategicAnswering):
             with self._opened_books() as books:
                 self._look_at_the_mark()
                 self._catch_up(self._ledger)
-                [quoted] = quote_all(self.settings, books, asked).quotes
+                [quoted] = self._quoted(books, asked).quotes
             if asked.selections[0].statement.query.is_contradiction:
                 return replace(quoted, derivable=True, derived_error=0.0)
             found = self._derived(analyst, asked.selections[0])

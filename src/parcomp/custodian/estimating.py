@@ -8,6 +8,7 @@ that are not declared, so queries are written over codes (:func:`~parcomp.model.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 import parcomp.estimation
 from parcomp.custodian.release import Release
 from parcomp.custodian.settings import Settings
-from parcomp.custodian.strategy import Strategy
+from parcomp.custodian.strategy import Part, Strategy
 from parcomp.figures import Figure
 from parcomp.model import Item, Statement, over_codes, queries_of, why_not_counted
 
@@ -45,10 +46,10 @@ def estimated_together(strategy: Strategy, stored: str) -> tuple[Estimated, str]
     return _by_statement(strategy.statements, found), NOTE
 
 
-def estimated_apart(settings: Settings, bought: Sequence[tuple[Release, str]]) -> tuple[Estimated, str]:
+def estimated_apart(settings: Settings, bought: Sequence[tuple[Release | Part, str]]) -> tuple[Estimated, str]:
     """Estimates from answers with noise of their own, of those that are counts of conjunctions."""
     counts = {
-        release.statement.text: (release, json.loads(stored)[0])
+        release.statement.text: (release, _numbers(release, stored))
         for release, stored in bought
         if not why_not_counted(release.statement)
     }
@@ -56,13 +57,26 @@ def estimated_apart(settings: Settings, bought: Sequence[tuple[Release, str]]) -
         return {}, ""
     statements = [release.statement for release, _ in counts.values()]
     answers = [float(number) for _, numbers in counts.values() for number in numbers]
-    scales = [
-        release.mechanisms[0].scale for release, _ in counts.values() for _ in range(release.statement.group_count)
-    ]
     noise = "laplace" if settings.measure.name == "pure" else "gaussian"
+    scales = [scale for release, _ in counts.values() for scale in _scales(release, noise)]
     workload = over_codes([query for one in statements for query in queries_of(one)])
     found = parcomp.estimation.estimate(workload, answers, scales, noise=noise, time_limit=_SECONDS)
     return _by_statement(statements, found), NOTE
+
+
+def _numbers(release: Release | Part, stored: str) -> Sequence[int | float]:
+    """The noisy counts of a statement, one for each group."""
+    return release.numbers(stored) if isinstance(release, Part) else json.loads(stored)[0]
+
+
+def _scales(release: Release | Part, noise: str) -> list[float]:
+    """The scale of the noise on each; that of a batch that was bought earlier is taken for independent.
+
+    What is proven of the projection holds whatever the noise is.
+    """
+    if isinstance(release, Part):
+        return [float(one) / (math.sqrt(2) if noise == "laplace" else 1.0) for one in release.deviations]
+    return [release.mechanisms[0].scale] * release.statement.group_count
 
 
 def _by_statement(statements: Sequence[Statement], found: Estimate) -> Estimated:

@@ -82,6 +82,8 @@ class Asked:
     """What is asked for where the statements are to be measured together; there are no releases then."""
     estimate: bool = False
     notes: tuple[str, ...] = ()
+    whole: str = ""
+    """The key of the batch that was to be measured as a whole, where each statement has noise of its own instead."""
 
     @property
     def dearest(self) -> dict[str, Release]:
@@ -192,7 +194,7 @@ def one_by_one(settings: Settings, asked: Asked, note: str) -> Asked:
     """The request with noise of its own for each statement, and why it is not measured together."""
     assert asked.together is not None
     releases = share_out(settings, [one.statement for one in asked.selections], asked.together.budget)
-    return replace(asked, releases=tuple(releases), together=None, notes=(note,))
+    return replace(asked, releases=tuple(releases), together=None, notes=(note,), whole=asked.together.key)
 
 
 def _together(settings: Settings, parsed: Sequence[Statement], strategy: str, budget: Amount) -> Together:

@@ -14,23 +14,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import Answer, BatchQuote
 from parcomp.custodian.answering import Answering, PaidOtherwiseError
+from parcomp.custodian.bought_batches import key_of_batch
 from parcomp.custodian.effort import Effort
 from parcomp.custodian.estimating import estimated_together
-from parcomp.custodian.quotation import quote_all, quote_strategy, strategy_refusal
+from parcomp.custodian.quotation import quote_strategy, strategy_refusal
 from parcomp.custodian.request import Asked, one_by_one
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategy import Part, Strategy, plan_strategy, why_not_together
 from parcomp.custodian.wording import worded
-from parcomp.errors import CostError, DataError, IdempotencyError, ParcompError, WorkloadError, shown
+from parcomp.errors import CostError, IdempotencyError, ParcompError, WorkloadError, shown
 from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction, utc_now
-
-if TYPE_CHECKING:
-    from parcomp.data import CodedTable
 
 __all__ = ["StrategicAnswering"]
 
@@ -80,7 +77,7 @@ class StrategicAnswering(Answering):
             with self._opened_books() as books:
                 self._look_at_the_mark()
                 self._catch_up(self._ledger)
-                return quote_all(self.settings, books, asked)
+                return self._quoted(books, asked)
         with self._opened_books():
             self._look_at_the_mark()
             self._catch_up(self._ledger)
@@ -89,14 +86,15 @@ class StrategicAnswering(Answering):
         with self._opened_books() as books:
             self._catch_up(self._ledger)
             if isinstance(made, Asked):
-                return quote_all(self.settings, books, made)
+                return self._quoted(books, made)
             return quote_strategy(self.settings, books, asked, made, bought)
 
     def _made(self, asked: Asked, charge: Charge | None) -> Strategy | Asked:
         """What answers a request: what its charge says, else what is planned."""
         if charge is None:
             return _chosen(self.settings, asked)
-        if StrategyRecord.read(charge.statement) is None:
+        assert asked.together is not None
+        if key_of_batch(charge) != asked.together.key:
             # A key stands for what was done when it was used first.
             return one_by_one(self.settings, asked, _ALONE.format("they were charged so under this key"))
         return self._restored(asked, charge)
@@ -152,7 +150,8 @@ class StrategicAnswering(Answering):
         """What pays for a request already; None if something is left to do, as to remember its key."""
         if key is not None:
             remembered = self._remembered(ledger, asked, key)
-            if remembered is not None and StrategyRecord.read(remembered[0].statement) is None:
+            assert asked.together is not None
+            if remembered is not None and key_of_batch(remembered[0]) != asked.together.key:
                 raise PaidOtherwiseError
             return remembered
         bought = self._bought(asked)
@@ -186,17 +185,6 @@ class StrategicAnswering(Answering):
                 fresh.append(due is not None and not nothing and not any(fresh))
             transaction.remember(Request(asked.analyst, key, asked.body_digest, tuple(digests), tuple(fresh)))
         return charge, due is not None
-
-    def _stored_strategy(self, table: CodedTable, strategy: Strategy, charge: Charge) -> str:
-        """The noisy answers as they are stored, else counted, given noise and stored first."""
-        stored = self._ledger.answer(charge.digest)
-        if stored is None:
-            try:
-                noisy = strategy.release(table)
-            except DataError as error:
-                raise DataError(f"{error}; {self._what_stands()}") from None
-            stored = self._ledger.store_answer(charge.digest, noisy)
-        return stored
 
     def _said(self, asked: Asked, strategy: Strategy, charge: Charge | None, fresh: bool, stored: str) -> list[Answer]:
         """The answers to all statements; the first one is told what the batch cost."""

@@ -147,7 +147,7 @@ class Strategy:
 
     def errors_of(self, statement: Statement) -> Any:
         """The expected error of each group of a statement."""
-        return self.plan.expected_errors[self._places(statement)]
+        return self.plan.expected_errors[self.places(statement)]
 
     def release(self, table: CodedTable, *, draw: Callable[..., list[int]] | None = None) -> str:
         """Noisy answers to all queries from the rows of a table, as the text that is stored."""
@@ -195,7 +195,7 @@ class Strategy:
 
     def figures(self, statement: Statement, stored: str) -> dict[Item, list[Figure]]:
         """The figures of a statement that stored answers stand for, one in each group."""
-        places = self._places(statement)
+        places = self.places(statement)
         figures = []
         for place, value in enumerate(_read_answers(stored)[places], places.start):
             width: int | float = float(self._widths[place])
@@ -204,7 +204,7 @@ class Strategy:
             figures.append(Figure(value, value - width, value + width, float(self.plan.expected_errors[place])))
         return {Item("count"): figures}
 
-    def _places(self, statement: Statement) -> slice:
+    def places(self, statement: Statement) -> slice:
         """Where the queries of a statement are."""
         found = self._slices.get(statement.text)
         if found is None:
@@ -248,6 +248,15 @@ class Part:
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the answer."""
         return (self.strategy.note,)
+
+    @property
+    def deviations(self) -> Any:
+        """The standard deviation of the noise on each group."""
+        return self.strategy.noise.deviations[self.strategy.places(self.statement)]
+
+    def numbers(self, stored: str) -> Sequence[int | float]:
+        """The noisy counts that a stored text stands for, one in each group."""
+        return self.strategy.answers(stored)[self.strategy.places(self.statement)]
 
     def nothing(self) -> dict[Item, list[Figure]]:
         """What no rows count, in each group."""
