@@ -7,6 +7,7 @@ import math
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from itertools import product
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from parcomp.costs import UNITS_PER_ONE
-from parcomp.custodian import Custodian, strategic
+from parcomp.custodian import Answer, Custodian, estimating, strategic
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import one_by_one, read_request
 from parcomp.custodian.strategic import _chosen
@@ -607,3 +608,27 @@ def test_the_graph_and_the_map_show_the_charge_on_its_hull(tmp_path):
         domain = custodian.settings.domain
         texts = {parse_statement(domain, one.removesuffix(";")).text for one in told[1:]}
         assert texts == {parse_statement(domain, one).text for one in sql}
+
+
+@pytest.mark.parametrize("strategy", ["independent", "auto"])
+def test_estimates_of_a_batch_say_what_they_are_by(tmp_path, strategy):
+    with closing(open_custodian(tmp_path, measure="gdp", budget="9")) as custodian:
+        told: list[str] = []
+        done = custodian.ask_batch(
+            BATCH, budget="2", strategy=strategy, estimate=True, time_limit=60, progress=told.append
+        )
+        assert {one.estimate_method for one in done} == {"projection"}
+        assert any("round 1" in one for one in told)
+        assert all(estimating.NOTE in one.notes for one in done)
+        late = custodian.ask_batch(BATCH, budget="2", strategy=strategy, estimate=True, time_limit=1e-9)
+        assert {one.estimate_method for one in late} == {"partial projection"}
+        assert [one.value for one in late[:2]] == [one.value for one in done[:2]]
+        assert all("--time-limit" in " ".join(one.notes) and estimating.NOTE not in one.notes for one in late)
+        assert Answer.read(late[0].as_json()).estimate_method == "partial projection"
+        # The length of a response tells nothing of whether the time was enough.
+        assert len(fixed_width_json(late[0])) == len(fixed_width_json(done[0]))
+        plain = custodian.ask_batch(BATCH, budget="2", strategy=strategy)
+        assert {one.estimate_method for one in plain} == {""}
+        assert "estimate_method" not in plain[0].as_json()
+        with pytest.raises(ArgumentError, match="time limit"):
+            custodian.ask_batch(BATCH, budget="2", estimate=True, time_limit=0)

@@ -258,3 +258,17 @@ def test_bad_arguments(change, message):
     arguments = {"answers": [1.0] * 6, "scales": 1.0, **change}
     with pytest.raises((ArgumentError, WorkloadError), match=message):
         pc.estimate(paper_example(), **arguments)
+
+
+def test_what_was_proven_is_kept_where_a_later_step_proves_less():
+    """On the first step everything is far off: the half-space that was proven before stays the best."""
+    target = projection.Target(np.array([-3.0, 5.0]), np.zeros(2, bool), 1.0, np.ones(2))
+    pool = projection.Pool(2)
+    pool.join(np.array([[True, True]]))
+    proof = projection._Proof(target)
+    state = projection._State(target, pool)
+    proof.see(np.array([-3.0, 0.0]), 0.0)
+    proof.see(np.array([-3.0, 5.0]), 9.0)
+    kept = proof.certified(state, np.array([-3.0, 5.0]), 2, ended=False)
+    assert kept.lower == 3.0
+    assert kept.values.tolist() == [0.0, 5.0]

@@ -116,12 +116,16 @@ def estimate(
         return
     assert custodian is not None
     from parcomp.cli.estimate_render import print_estimates
+    from parcomp.cli.terminal import step_progress
     from parcomp.estimation import read_facts
 
     with pc.Custodian.open(custodian) as opened:
         known = {} if facts is None else read_facts(opened.settings.domain, facts)
         try:
-            found = opened.estimates(analyst=analyst, interval=interval, facts=known, time_limit=time_limit)
+            with step_progress(opened.settings.name, time_limit) as progress:
+                found = opened.estimates(
+                    analyst=analyst, interval=interval, facts=known, time_limit=time_limit, progress=progress
+                )
         except WorkloadError as error:
             if facts is None:
                 raise

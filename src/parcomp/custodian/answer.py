@@ -205,7 +205,8 @@ class Answer(Figured):
 
     ``strategy`` says what was measured for all statements of a batch together; "" where each has noise of its own.
     Such a batch is paid for as a whole: the first answer has its cost.  The columns of an answer that was asked for
-    with ``estimate`` have estimates beside their figures.
+    with ``estimate`` have estimates beside their figures, and ``estimate_method`` says what these are, as the methods
+    of :class:`parcomp.estimation.Estimate` do; a *partial projection* is what was proven when the time was up.
     """
 
     charge: int | None
@@ -219,6 +220,7 @@ class Answer(Figured):
     rows_per_person: int = 1
     strategy: str = ""
     derived: bool = False
+    estimate_method: str = ""
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -290,6 +292,8 @@ class Answer(Figured):
                 None if column.estimates is None else [[one.value, one.low, one.high] for one in column.estimates]
                 for column in self.columns
             ]
+            if self.estimate_method:
+                more["estimate_method"] = self.estimate_method
         if self.strategy:
             more["strategy"] = self.strategy
         if self.notes:
@@ -310,6 +314,7 @@ class Answer(Figured):
             notes=tuple(document.get("notes", ())),
             strategy=document.get("strategy", ""),
             derived=document.get("derived", False),
+            estimate_method=document.get("estimate_method", ""),
             **{name: document[name] for name in paid},
         )
 

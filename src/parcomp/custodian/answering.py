@@ -49,12 +49,12 @@ from parcomp.custodian.retrospect import (
 from parcomp.custodian.strategy import Part, Strategy
 from parcomp.custodian.wording import derived_answer, worded
 from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, shown
-from parcomp.figures import Figure
 from parcomp.ledger import Charge, Entry, Ledger, Request, Transaction
-from parcomp.model import Item, Query, Selection
+from parcomp.model import Query, Selection
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
+    from parcomp.estimation import Progress
 
 __all__ = ["Answering", "Paid", "PaidOtherwiseError"]
 
@@ -88,10 +88,11 @@ class Answering(Custody):
             paid = self._charge(asked, key)
         stored = self._stored(table, asked, paid)
         self._mark_after()
-        estimated, said = self._estimated(asked, paid, stored)
+        estimated = self._estimated(asked, paid, stored)
+        said = (*asked.notes, *estimated.notes)
         asked_and_paid = zip(asked.selections, asked.releases, paid, strict=True)
         return [
-            self._release(selection, release, *one, stored, estimated.get(release.statement.text), said)
+            self._release(selection, release, *one, stored, estimated, said)
             for selection, release, one in asked_and_paid
         ]
 
@@ -137,11 +138,18 @@ class Answering(Custody):
         except ArithmeticError:
             raise DataError("what was asked cannot be shown as numbers; nothing was charged") from None
 
-    def _estimates(self, analyst: str, interval: float, facts: Mapping[Query, float], time_limit: float) -> Estimates:
+    def _estimates(
+        self,
+        analyst: str,
+        interval: float,
+        facts: Mapping[Query, float],
+        time_limit: float,
+        progress: Progress | None,
+    ) -> Estimates:
         """What all counts that were released to an analyst say together, free."""
         view = self._view(analyst)
         self._mark_before()
-        return estimates_of(self.settings, view, interval, facts, time_limit)
+        return estimates_of(self.settings, view, interval, facts, time_limit, progress)
 
     def _view(self, analyst: str, before: Sequence[Charge] = ()) -> View:
         """The counts that were released to an analyst; the charges ``before`` are taken before others."""
@@ -283,17 +291,16 @@ class Answering(Custody):
             return Part(self._batches.restored(charge), release.statement)
         return Release.stored(self.settings, release.statement, charge.units, numbers)
 
-    def _estimated(self, asked: Asked, paid: Paid, stored: dict[str, str]) -> tuple[Estimated, Sequence[str]]:
-        """What the answers say together, if that is asked for, and what is to be said of all of them."""
+    def _estimated(self, asked: Asked, paid: Paid, stored: dict[str, str]) -> Estimated:
+        """What the answers say together, if that is asked for."""
         if not asked.estimate:
-            return {}, asked.notes
+            return Estimated()
         bought = [
             (self._part(release, charge, stored[charge.digest]), stored[charge.digest])
             for release, (charge, _) in zip(asked.releases, paid, strict=True)
             if charge is not None
         ]
-        estimated, note = estimated_apart(self.settings, bought)
-        return estimated, (*asked.notes, *([note] if note else []))
+        return estimated_apart(self.settings, bought, asked.time_limit, asked.progress)
 
     def _release(
         self,
@@ -302,7 +309,7 @@ class Answering(Custody):
         charge: Charge | None,
         fresh: bool,
         stored: dict[str, str],
-        estimated: Mapping[Item, Sequence[Figure]] | None = None,
+        estimated: Estimated | None = None,
         said: Sequence[str] = (),
     ) -> Answer:
         if charge is None:
@@ -320,7 +327,8 @@ class Answering(Custody):
                 cost=cost,
                 cached=not fresh,
                 strategy=bought.strategy.name if isinstance(bought, Part) else "",
-                estimated=estimated,
+                estimated=None if estimated is None else estimated.of(release.statement.text),
+                method="" if estimated is None else estimated.method_of(release.statement.text),
                 more=said,
             )
         except ArithmeticError:

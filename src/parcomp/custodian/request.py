@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import parcomp.sql
 from parcomp.costs import Amount
@@ -21,6 +21,9 @@ from parcomp.errors import ArgumentError, CostError, SqlError, WorkloadError, sh
 from parcomp.ledger import Entry, StrategyRecord, utc_now
 from parcomp.model import Selection, Statement
 from parcomp.privacy import Measure
+
+if TYPE_CHECKING:
+    from parcomp.estimation import Progress
 
 __all__ = [
     "STRATEGIES",
@@ -82,6 +85,10 @@ class Asked:
     """What is asked for where the statements are to be measured together; there are no releases then."""
     estimate: bool = False
     notes: tuple[str, ...] = ()
+    time_limit: float | None = None
+    """How many seconds an estimate may take; None for as many as are usual."""
+    progress: Progress | None = None
+    """Told how far an estimate has come."""
     whole: str = ""
     """The key of the batch that was to be measured as a whole, where each statement has noise of its own instead."""
 

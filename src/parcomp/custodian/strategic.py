@@ -20,7 +20,7 @@ from parcomp.custodian.answer import Answer, BatchQuote
 from parcomp.custodian.answering import Answering, PaidOtherwiseError
 from parcomp.custodian.bought_batches import key_of_batch
 from parcomp.custodian.effort import Effort
-from parcomp.custodian.estimating import estimated_together
+from parcomp.custodian.estimating import Estimated, estimated_together
 from parcomp.custodian.quotation import quote_strategy, strategy_refusal
 from parcomp.custodian.request import Asked, one_by_one
 from parcomp.custodian.settings import Settings
@@ -188,7 +188,9 @@ class StrategicAnswering(Answering):
 
     def _said(self, asked: Asked, strategy: Strategy, charge: Charge | None, fresh: bool, stored: str) -> list[Answer]:
         """The answers to all statements; the first one is told what the batch cost."""
-        estimated, note = estimated_together(strategy, stored) if asked.estimate else ({}, "")
+        estimated = Estimated()
+        if asked.estimate:
+            estimated = estimated_together(strategy, stored, asked.time_limit, asked.progress)
         cost = self.settings.measure.parameter_up(charge.units) if charge is not None and fresh else 0
         answers = []
         for selection in asked.selections:
@@ -208,8 +210,9 @@ class StrategicAnswering(Answering):
                     cached=charge is not None and not fresh,
                     rehearsed=charge is None,
                     strategy=strategy.name,
-                    estimated=estimated.get(selection.statement.text),
-                    more=[note] if note else [],
+                    estimated=estimated.of(selection.statement.text),
+                    method=estimated.method_of(selection.statement.text),
+                    more=estimated.notes,
                 )
             )
             cost = 0

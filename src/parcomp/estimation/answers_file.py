@@ -25,7 +25,8 @@ __all__ = ["Answers", "read_answers", "read_facts"]
 
 _OF_AN_ANSWER = ("id", "value", "scale", "expected_error", "measure")
 _BESIDE_IT = (
-    *("approximate", "cached", "charge", "cost", "errors", "estimate", "estimate_interval", "interval", "names"),
+    *("approximate", "cached", "charge", "cost", "errors", "estimate", "estimate_interval"),
+    *("estimate_method", "interval", "names"),
     *("notes", "rehearsed", "rows_per_person"),
 )
 """What an answer of a custodian says beside its number, which is of no use here."""
