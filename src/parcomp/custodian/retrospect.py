@@ -92,12 +92,15 @@ class EstimatedCount:
 class Estimates(Tabular):
     """The counts of an analyst since the last load, in the order of their charges, each with its estimate.
 
-    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.
+    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.  ``facts`` is how
+    many were given, and ``doubts`` say what speaks against these.
     """
 
     counts: tuple[EstimatedCount, ...]
     confidence: float
     left_out: int = 0
+    facts: int = 0
+    doubts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -113,7 +116,10 @@ class Estimates(Tabular):
 
     @property
     def proven(self) -> bool:
-        """Whether it is proven that the error, in units of the noise, is not above that of the answers."""
+        """Whether it is proven that the error, in units of the noise, is not above that of the answers.
+
+        That is so if the facts are true.
+        """
         return all(one.method != "searched projection" for one in self.counts)
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -238,7 +244,9 @@ def estimates_of(
                 query.where(),
             )
         )
-    return Estimates(tuple(counts), interval, view.left_out)
+    asked = [queries[place] for place in means.first.tolist()]
+    doubts = parcomp.estimation.doubts_of(asked, found.raw, means.noise.deviations, found.moved, facts)
+    return Estimates(tuple(counts), interval, view.left_out, len(facts), doubts)
 
 
 def derived_estimates(
