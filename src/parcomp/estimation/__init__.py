@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "accuracy": "Means means_of",
-    "answers_file": "Answers Facts read_answers read_facts",
+    "answers_file": "Answers read_answers read_facts",
     "derivation": "Derivation derive derive_all",
     "doubts": "distance_in_noise doubts_of",
     "estimator": "METHODS Estimate PerAnswer Progress estimate estimate_weighted",

@@ -21,7 +21,7 @@ from parcomp.estimation.noises import Noise, noise_of, noise_under, scales_by_er
 from parcomp.model import Domain, Query, QueryId, Workload, parse_json, read_text
 from parcomp.privacy import MEASURES
 
-__all__ = ["Answers", "Facts", "read_answers", "read_facts"]
+__all__ = ["Answers", "read_answers", "read_facts"]
 
 _OF_AN_ANSWER = ("id", "value", "scale", "expected_error", "measure")
 _BESIDE_IT = (
