@@ -18,7 +18,8 @@ from parcomp.cli.options import Analyst, Json, TimeLimit
 from parcomp.errors import ArgumentError, FileError, WorkloadError
 
 if TYPE_CHECKING:
-    from parcomp.estimation import Facts, FactsError
+    from parcomp.estimation import FactsError
+    from parcomp.estimation.answers_file import Facts
 
 __all__ = ["estimate"]
 
@@ -122,7 +123,8 @@ def estimate(
     assert custodian is not None
     from parcomp.cli.estimate_render import print_estimates
     from parcomp.cli.terminal import step_progress
-    from parcomp.estimation import Facts, FactsError, read_facts
+    from parcomp.estimation import FactsError, read_facts
+    from parcomp.estimation.answers_file import Facts
 
     with pc.Custodian.open(custodian) as opened:
         known = Facts() if facts is None else read_facts(opened.settings.domain, facts)
@@ -153,7 +155,8 @@ def _estimate_file(
 
     from parcomp.cli.estimate_render import print_estimate
     from parcomp.cli.terminal import step_progress
-    from parcomp.estimation import Facts, FactsError, read_answers, read_facts
+    from parcomp.estimation import FactsError, read_answers, read_facts
+    from parcomp.estimation.answers_file import Facts
 
     _check_counts(read.domain, workload)
     given = read_answers(answers, read, noise)

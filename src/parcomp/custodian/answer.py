@@ -53,7 +53,8 @@ class Quote(Tabular):
     ``rows_per_person`` that someone may have; ``adds`` and ``epsilon`` are for all rows of a person.
 
     ``derivable`` says whether the answer follows from what was released to whoever asks, and can be had for nothing
-    (``ask`` with ``derive``); its error is then ``derived_error``.  It is None where it was not looked at: in a batch.
+    (``ask`` with ``derive``); its error is then ``derived_error``.  It is None where it was not looked at: of what is
+    free in a batch, and beyond its first 50 statements.
 
     ``strategy`` says what is measured for all statements of a batch together; "" where each has noise of its own.  Such
     a batch is paid for as a whole, which the first quote tells.

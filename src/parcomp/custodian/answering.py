@@ -25,6 +25,7 @@ refusal says would be the same on any table.  The source is read when the ledger
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcomp.custodian.answer import Answer, BatchQuote
@@ -48,7 +49,7 @@ from parcomp.custodian.retrospect import (
 )
 from parcomp.custodian.strategy import Part, Strategy
 from parcomp.custodian.wording import derived_answer, worded
-from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, shown
+from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, one_line, shown
 from parcomp.ledger import Charge, Entry, Ledger, Request, Transaction
 from parcomp.model import Query, Selection
 
@@ -66,6 +67,14 @@ _UNDERIVABLE = (
     "this does not follow from the counts that were released to whoever asks, since the table was loaded last; nothing "
     "was charged. Ask for it at a cost, which a quote tells"
 )
+
+
+_MOST_TRIED = 12
+"""Of more attributes it is not looked for which ones would have to be complete."""
+
+
+_MOST_QUOTED = 50
+"""Of so many statements of a batch it is looked whether they follow from released answers."""
 
 
 class PaidOtherwiseError(ParcompError):
@@ -101,21 +110,72 @@ class Answering(Custody):
         self._batches.look_up(books, asked.releases)
         return quote_all(self.settings, books, self._batches, asked)
 
-    def _derived(self, analyst: str, selection: Selection) -> Derived | None:
-        """How a statement follows from what was released to an analyst; None where it does not."""
-        statement = selection.statement
+    def _told_of_deriving(self, asked: Asked, quoted: BatchQuote) -> BatchQuote:
+        """The quotes of a batch, with what is said of how many statements can be had for nothing."""
+        looked_at = [
+            (place, selection)
+            for place, (selection, quote) in enumerate(zip(asked.selections, quoted.quotes, strict=True))
+            if not quote.cached and not selection.statement.query.is_contradiction
+        ][:_MOST_QUOTED]
+        quotes = list(quoted.quotes)
+        for place, selection in looked_at:
+            found = self._derived(asked.analyst, selection)
+            error = None if found is None else found.expected_error
+            quotes[place] = replace(quotes[place], derivable=found is not None, derived_error=error)
+        many = sum(bool(quote.derivable) for quote in quotes)
+        if not many:
+            return replace(quoted, quotes=tuple(quotes))
+        follow = f"{many:,} of the statements follows" if many == 1 else f"{many:,} of the statements follow"
+        among = ""
+        if len(looked_at) == _MOST_QUOTED:
+            among = f", of the first {_MOST_QUOTED} that are not free anyway"
+        note = (
+            f"{follow} from what was released to you before{among}, and can be had for nothing, one by one (ask with "
+            "derive, --derive)"
+        )
+        return replace(quoted, quotes=tuple(quotes), notes=(*quoted.notes, note))
+
+    def _why_underivable(self, analyst: str, selection: Selection) -> str:
+        """Why a statement does not follow: what would have to be complete, where it would follow then."""
+        settings = self.settings
+        names = [name for name in settings.domain.names if name not in settings.complete]
+        if not names or self._derived(analyst, selection, settings.domain.names) is None:
+            return _UNDERIVABLE
+        needed = names
+        for name in names if len(names) <= _MOST_TRIED else ():
+            fewer = [one for one in needed if one != name]
+            if self._derived(analyst, selection, [*settings.complete, *fewer]) is not None:
+                needed = fewer
+        if len(needed) > _MOST_TRIED:
+            return _UNDERIVABLE
+        listed = " and ".join(f"`{one_line(name)}`" for name in needed)
+        verb = "was" if len(needed) == 1 else "were"
+        return (
+            f"this does not follow from what was released to whoever asks, as rows may have undeclared values. It "
+            f"would follow if {listed} {verb} declared complete, which is for the custodian to do; nothing was "
+            "charged. Ask for it at a cost, which a quote tells"
+        )
+
+    def _derived(self, analyst: str, selection: Selection, complete: Sequence[str] | None = None) -> Derived | None:
+        """How a statement follows from what was released to an analyst; None where it does not.
+
+        ``complete`` are the attributes that are taken to be, where those that are so are not meant.
+        """
+        statement, settings = selection.statement, self.settings
+        if complete is not None:
+            settings = replace(settings, complete=tuple(complete))
         with self._opened_books() as books:
             self._look_at_the_mark()
             self._catch_up(self._ledger)
             self._shelf.fill(books)
-            near = self._shelf.near(analyst, statement.query, self.settings.complete_positions)
+            near = self._shelf.near(analyst, statement.query, settings.complete_positions)
         # What takes time is outside the lock: charges do not change.
-        settings, ledger, shelf = self.settings, self._ledger, self._shelf
+        ledger, shelf = self._ledger, self._shelf
         return derived(
             settings,
             statement,
             near,
-            lambda charge: shelf.restored(settings, charge, ledger.strategy),
+            lambda charge: shelf.restored(self.settings, charge, ledger.strategy),
             ledger.answered_of,
         )
 
@@ -125,7 +185,7 @@ class Answering(Custody):
             return worded(self.settings, selection, Release(selection.statement, 0, ()), None)
         found = self._derived(analyst, selection)
         if found is None:
-            raise UnderivableError(_UNDERIVABLE)
+            raise UnderivableError(self._why_underivable(analyst, selection))
         stored = self._ledger.answers([charge.digest for charge in found.charges])
         view = self._view(analyst, found.charges) if estimate else None
         # Whatever is told of stored answers, a ledger without them must be known to have been rolled back.

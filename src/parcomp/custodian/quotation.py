@@ -17,6 +17,7 @@ from parcomp.custodian.strategy import Strategy
 from parcomp.errors import CostError, RefusedError
 from parcomp.ledger import Charge
 from parcomp.model import Item, Selection, is_noisy
+from parcomp.tabular import error_text
 
 __all__ = ["quote_all", "quote_strategy", "refusal", "strategy_refusal"]
 
@@ -95,7 +96,8 @@ def quote_strategy(
                 strategy="" if nothing else strategy.name,
             )
         )
-    return BatchQuote(tuple(quotes), adds, fits, (strategy.note,))
+    said = strategy.comparison or f"the mean expected error is {error_text(strategy.mean_error)}"
+    return BatchQuote(tuple(quotes), adds, fits, (strategy.note, said))
 
 
 def refusal(

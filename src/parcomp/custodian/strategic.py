@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import Answer, BatchQuote
@@ -28,6 +29,7 @@ from parcomp.custodian.strategy import Part, Strategy, plan_strategy, why_not_to
 from parcomp.custodian.wording import worded
 from parcomp.errors import CostError, IdempotencyError, ParcompError, WorkloadError, shown
 from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction, utc_now
+from parcomp.tabular import error_text
 
 __all__ = ["StrategicAnswering"]
 
@@ -73,6 +75,9 @@ class StrategicAnswering(Answering):
 
     def _batch_quote(self, asked: Asked) -> BatchQuote:
         """What asking a batch would mean; changes nothing."""
+        return self._told_of_deriving(asked, self._quote_of_batch(asked))
+
+    def _quote_of_batch(self, asked: Asked) -> BatchQuote:
         if asked.together is None:
             with self._opened_books() as books:
                 self._look_at_the_mark()
@@ -243,12 +248,17 @@ def _chosen(settings: Settings, asked: Asked) -> Strategy | Asked:
         return one_by_one(settings, asked, _ALONE.format(str(error)))
     if wanted.strategy == "auto":
         try:
-            alone = one_by_one(settings, asked, _ALONE.format("no strategy has less error at this budget"))
+            alone = one_by_one(settings, asked, "")
         except CostError:
             return strategy
         errors = {release.statement.text: release.expected_error or 0.0 for release in alone.releases}
-        if sum(errors[one.text] for one in wanted.statements) <= len(wanted.statements) * strategy.mean_error:
-            return alone
+        mean = sum(errors[one.text] for one in wanted.statements) / len(wanted.statements)
+        if mean <= strategy.mean_error:
+            tried = ((strategy.name, strategy.mean_error), *strategy.beside)
+            others = " and ".join(f"{name} would have {error_text(error)}" for name, error in tried)
+            reason = f"no strategy has less error at this budget; {others}, and this has {error_text(mean)} on average"
+            return replace(alone, notes=(_ALONE.format(reason),))
+        return replace(strategy, beside=(*strategy.beside, ("noise of its own for each statement", mean)))
     return strategy
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest
 from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
 from parcomp.planning import Plan, StrategyName, plan
 from parcomp.privacy import Neighbours
+from parcomp.tabular import error_text
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
@@ -71,6 +72,8 @@ class Strategy:
     queries: tuple[Query, ...]
     plan: Plan
     units: int
+    beside: tuple[tuple[str, float], ...] = ()
+    """What else it was chosen from, in words, with the mean expected error of each."""
 
     @classmethod
     def restored(
@@ -134,6 +137,14 @@ class Strategy:
             f"measured together with all statements of the batch, which is one charge ({self.name}: {what}); "
             "the errors of its answers depend on each other"
         )
+
+    @property
+    def comparison(self) -> str:
+        """Its mean expected error beside that of what it was chosen from; "" where there was no choice."""
+        if not self.beside:
+            return ""
+        others = " and ".join(f"{what} would have {error_text(error)}" for what, error in self.beside)
+        return f"auto: {self.name}, whose mean expected error is {error_text(self.mean_error)}; {others}"
 
     @cached_property
     def noise(self) -> StrategyNoise:
@@ -321,7 +332,8 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
     if not found:
         costs = [error for error in reasons if isinstance(error, CostError)]
         raise costs[0] if costs else WorkloadError(str(reasons[0]))
-    return min(found, key=lambda one: one.mean_error)
+    best = min(found, key=lambda one: one.mean_error)
+    return replace(best, beside=tuple((one.name, one.mean_error) for one in found if one is not best))
 
 
 def _kinds(settings: Settings, asked: str) -> list[StrategyName]:
