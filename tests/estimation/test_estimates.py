@@ -272,22 +272,3 @@ def test_what_was_proven_is_kept_where_a_later_step_proves_less():
     kept = proof.certified(state, np.array([-3.0, 5.0]), 2, ended=False)
     assert kept.lower == 3.0
     assert kept.values.tolist() == [0.0, 5.0]
-
-
-def test_no_interval_is_wider_than_the_raw_one_where_that_holds_the_estimate():
-    """Of large counts that have little to do with each other, which are hardly moved, about half would be."""
-    domain = pc.Domain({"age": pc.Integer(0, 39)})
-    workload = pc.Workload(domain, [domain.query(age=age) for age in range(40)])
-    draw = np.random.default_rng(5)
-    answers = 1000 + draw.normal(0, 10, 40)
-    answers[0] = -60.0
-    found = pc.estimate(workload, answers, 10.0)
-    wide, raw = np.diff(found.intervals, axis=1)[:, 0], np.diff(found.raw_intervals, axis=1)[:, 0]
-    assert (wide <= raw + 1e-9).all()
-    assert (wide[1:] == raw[1:]).any()
-    assert (found.intervals[:, 0] <= found.values + 1e-9).all()
-    assert (found.values <= found.intervals[:, 1] + 1e-9).all()
-    # The raw interval is below 0 altogether there, and no count is.
-    assert found.raw_intervals[0, 1] < 0
-    assert found.intervals[0, 0] == 0
-    assert found.intervals[0, 1] > 0

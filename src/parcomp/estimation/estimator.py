@@ -6,10 +6,10 @@ workload, whatever the noise was (``docs/proofs/projection.md``).  They follow f
 cost nothing.
 
 *Intervals.*  The raw interval of an answer holds the true count with the stated probability at least.  That of an
-estimate is narrower where answers say more together, and rests on the bootstrap: noise is drawn again about the
-estimates, each draw is projected, and the root mean square of how far that leads is taken for the standard error.
-Where the raw interval is narrower, and holds the estimate, it is taken.  What comes of it is measured, not guaranteed
-(``docs/error.md``).
+estimate is narrower on average, and rests on the bootstrap: noise is drawn again about the estimates, each draw is
+projected, and the root mean square of how far that leads is taken for the standard error.  It is measured, not
+guaranteed (``docs/error.md``), and not cut down to the raw one where it is wider: the narrower of both for each answer
+would hold too rarely, as what is too narrow by chance would stay.
 
 *Strategies.*  Answers of a strategy have noise that goes together.  They are projected as others are, in the plain
 norm, whose error is what counts: in the norm of the covariance, which asks for the likeliest answers, their error is a
@@ -235,8 +235,7 @@ def estimate_weighted(
         raw_half = noise.half_widths_up(confidence)
         half, half_of_sums = np.zeros(len(workload)), None
         half[noisy] = raw_half[noisy]
-        drawn = len(noisy) > 0 and interval is not None and method != "partial projection"
-        if drawn:
+        if len(noisy) and interval is not None and method != "partial projection":
             wanted = csr_array(identity(len(workload), format="csr")[noisy])
             wanted = wanted if sums is None else csr_array(vstack((wanted, sums)))
             errors, draws = problem.errors(projection, noise, wanted, deadline, seed, tell)
@@ -248,10 +247,6 @@ def estimate_weighted(
     summed = np.zeros((0, 3))
     if sums is not None and half_of_sums is not None:
         summed = _with_ends(np.maximum(sums @ values, 0.0), half_of_sums)
-    intervals = _with_ends(values, half)[:, 1:]
-    raw_intervals = np.column_stack((answers - raw_half, answers + raw_half))
-    if drawn:
-        intervals[noisy] = _narrower(values[noisy], intervals[noisy], raw_intervals[noisy])
     methods = np.where(workload.contradictory(), "contradiction", "fact").astype(object)
     methods[noisy] = method
     return Estimate(
@@ -259,9 +254,9 @@ def estimate_weighted(
         noise=kind,
         confidence=float(confidence),
         values=values,
-        intervals=intervals,
+        intervals=_with_ends(values, half)[:, 1:],
         raw=answers,
-        raw_intervals=raw_intervals,
+        raw_intervals=np.column_stack((answers - raw_half, answers + raw_half)),
         methods=tuple(methods.tolist()),
         lower=projection.lower,
         upper=projection.upper,
@@ -294,17 +289,6 @@ def _asked(asked: Workload | Plan, scales: PerAnswer | None, noise: str | None) 
 def _with_ends(values: Floats, half: Floats) -> Floats:
     """Estimates with the ends of their intervals, which hold nothing below 0."""
     return np.column_stack((values, np.maximum(values - half, np.minimum(values, 0.0)), values + half))
-
-
-def _narrower(values: Floats, own: Floats, raw: Floats) -> Floats:
-    """The raw interval, as far as it is above 0, where it is narrower than the estimate's own and holds the estimate.
-
-    It holds the count at least as often as is stated.  Which of both is narrower is decided before they are cut at 0,
-    by draws, of which the noise in the answers knows nothing: else short intervals would be taken where it is large.
-    """
-    better = np.diff(raw, axis=1)[:, 0] < 2 * (own[:, 1] - values)
-    better &= (raw[:, 0] <= values) & (values <= raw[:, 1])
-    return np.where(better[:, None], np.maximum(raw, 0.0), own)
 
 
 def _at_least(projection: Projection) -> float:
