@@ -255,6 +255,8 @@ def test_bad_answers_are_told_in_one_line(name, run):
         ([{"where": {}, "value": -3}], "facts.jsonl:1: value: must be at least 0"),
         ([{"where": {}, "value": 3}, {"where": {}, "value": 4}], "facts.jsonl:2: where: the same fact"),
         ([{"where": {}, "value": 3}, {"where": {"native": "Y"}, "value": 4}], "no table was found that has all facts"),
+        ([{"where": {}, "value": 3}, {"where": {"native": "Y"}, "value": 4}], "facts.jsonl:"),
+        ([{"where": {}, "value": 3}, {"where": {"postcode": []}, "value": 3}], "facts.jsonl:2: no row satisfies"),
         ([{"where": {"postcode": []}, "value": 3}], "a contradiction"),
     ],
 )
@@ -296,6 +298,34 @@ def test_all_that_a_custodian_says_beside_a_count_is_passed_over(tmp_path, capsy
         assert main(["estimate", "--domain", "domain.json", "asked.sql", "answers.jsonl", "--json"]) == 0
         estimates = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert estimates[0]["value"] == pytest.approx(estimates[1]["value"] + estimates[2]["value"], abs=1e-3)
+
+
+@pytest.mark.parametrize("value", [12, 1_000_000])
+def test_a_fact_of_another_table_is_told(value, run, paper):
+    """What is proven is proven if the facts are true, and noise does not explain a million."""
+    found = estimate(paper, ANSWERS, 2.0, facts={paper.domain.query(): value})
+    code, out, err = run(lines(), facts=[{"where": {}, "value": value}])
+    assert code == 0
+    assert "proven, if the facts are true" in " ".join(out.split())
+    assert bool(found.doubts) == (value > 12) == ("in doubt" in repr(found))
+    assert ("are these facts of this table?" in err) == (value > 12)
+    assert "proven, if" not in run(lines())[1]
+
+
+def test_a_fact_that_is_far_from_its_own_answer_is_named(bought, tmp_path, capsys):
+    """By how much, with the answer; JSON stays a line for each count."""
+    with Custodian.open(bought[2]) as custodian:
+        [everyone, women, *_] = custodian.estimates(analyst="anna")
+    (tmp_path / "facts.jsonl").write_text(f'{{"where": {{"sex": "F"}}, "value": {women.raw + 500}}}')
+    assert main([*bought, "--facts", str(tmp_path / "facts.jsonl"), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 4
+    notes = [json.loads(line)["note"] for line in shown.err.splitlines()]
+    assert "for sex: F" in notes[0]
+    assert f"the answer {women.raw}" in notes[0]
+    (tmp_path / "facts.jsonl").write_text(f'{{"where": {{}}, "value": {max(0, everyone.raw)}}}')
+    assert main([*bought, "--facts", str(tmp_path / "facts.jsonl")]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 import parcomp as pc
 from parcomp.cli import main
+from parcomp.cli.plan import _about_time
 from parcomp.samples import census_sample, paper_example
 
 LAST = ["mean_error", "uniform_mean_error", "sequential_mean_error", "loss", "strategy", "lower_bound"]
@@ -176,3 +177,23 @@ def test_an_interrupted_plan_exits_130_with_a_line(tmp_path):
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=80
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "parcomp: interrupted; nothing was charged\n")
+
+
+def test_what_a_batch_would_not_measure_by_a_strategy_is_told(tmp_path, capsys):
+    """A plan knows rows; statements that are no plain counts cannot be part of a strategy."""
+    (tmp_path / "domain.json").write_text(json.dumps({"name": "data", "attributes": {"age": {"low": 0, "high": 9}}}))
+    file = tmp_path / "asked.sql"
+    options = ["--domain", str(tmp_path / "domain.json"), "--measure", "gdp", "--budget", "1"]
+    file.write_text("SELECT COUNT(*) FROM data;\nSELECT AVG(age) FROM data;")
+    assert main(["plan", str(file), *options, "--strategy", "auto"]) == 0
+    assert "parcomp batch cannot measure this file by a strategy, as statement 2 (line 2)" in capsys.readouterr().err
+    assert main(["plan", str(file), *options]) == 0
+    assert "cannot measure" not in capsys.readouterr().err
+    file.write_text("SELECT COUNT(*) FROM data;\nSELECT COUNT(*) FROM data WHERE age < 3;")
+    assert main(["plan", str(file), *options, "--strategy", "auto"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_plan_says_that_its_time_was_up():
+    assert _about_time(0.3, 1.0) == ""
+    assert _about_time(4.8, 1.0).startswith("the time of 1 s was up after 4.8 s")

@@ -351,7 +351,7 @@ def test_other_statements_stay_out(tmp_path):
             custodian.ask(WOMEN, derive=True, dummy=True)
         nothing = custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'F' AND sex = 'M'", derive=True)
         assert (nothing.value, nothing.charge, nothing.cost) == (0, None, 0)
-        assert custodian.quote_batch([WOMEN], epsilon="0.1").quotes[0].derivable is None
+        assert custodian.quote_batch([WOMEN], epsilon="0.1").quotes[0].derivable
 
 
 def test_expressions_of_a_derived_count(tmp_path):
@@ -488,4 +488,17 @@ def test_answers_of_a_strategy_are_derived_from_with_their_covariance(tmp_path, 
                 assert np.mean(np.abs(errors)) == pytest.approx(found.expected_error, rel=0.2)
         # What was measured together tells of its parts by themselves.
         assert custodian.quote(f"{MEN} AND age < 5", **{cost: "0.1"}).derivable
+        assert len(custodian.charges()) == 2
+
+
+def test_what_would_have_to_be_complete_is_told(tmp_path):
+    """Where an answer would follow then, and nothing of it where it would not."""
+    with closing(open_custodian(tmp_path, budget="9")) as custodian:
+        custodian.ask("SELECT COUNT(*) FROM people", epsilon="1")
+        custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'M'", epsilon="1")
+        with pytest.raises(UnderivableError, match="would follow if `sex` was declared complete"):
+            custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'F'", derive=True)
+        with pytest.raises(UnderivableError, match="does not follow from the counts") as refused:
+            custodian.ask("SELECT COUNT(*) FROM people WHERE age = 3", derive=True)
+        assert "complete" not in str(refused.value)
         assert len(custodian.charges()) == 2

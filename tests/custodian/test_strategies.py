@@ -7,6 +7,7 @@ import math
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from itertools import product
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from parcomp.costs import UNITS_PER_ONE
-from parcomp.custodian import Custodian, strategic
+from parcomp.custodian import Answer, Custodian, estimating, strategic
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import one_by_one, read_request
 from parcomp.custodian.strategic import _chosen
@@ -27,6 +28,7 @@ from parcomp.privacy import discrete_gaussian_mu
 from parcomp.service.bodies import fixed_width_json
 from parcomp.service.console.wording import sql_of
 from parcomp.sql import parse_statement
+from parcomp.tabular import error_text
 from tests.custodians import ROWS, audited, load_settings, open_custodian
 
 NAMES = ["a", "b", "c"]
@@ -607,3 +609,63 @@ def test_the_graph_and_the_map_show_the_charge_on_its_hull(tmp_path):
         domain = custodian.settings.domain
         texts = {parse_statement(domain, one.removesuffix(";")).text for one in told[1:]}
         assert texts == {parse_statement(domain, one).text for one in sql}
+
+
+@pytest.mark.parametrize("strategy", ["independent", "auto"])
+def test_estimates_of_a_batch_say_what_they_are_by(tmp_path, strategy):
+    with closing(open_custodian(tmp_path, measure="gdp", budget="9")) as custodian:
+        told: list[str] = []
+        done = custodian.ask_batch(
+            BATCH, budget="2", strategy=strategy, estimate=True, time_limit=60, progress=told.append
+        )
+        assert {one.estimate_method for one in done} == {"projection"}
+        assert any("round 1" in one for one in told)
+        assert all(estimating.NOTE in one.notes for one in done)
+        late = custodian.ask_batch(BATCH, budget="2", strategy=strategy, estimate=True, time_limit=1e-9)
+        assert {one.estimate_method for one in late} == {"partial projection"}
+        assert [one.value for one in late[:2]] == [one.value for one in done[:2]]
+        assert all("--time-limit" in " ".join(one.notes) and estimating.NOTE not in one.notes for one in late)
+        assert Answer.read(late[0].as_json()).estimate_method == "partial projection"
+        # The length of a response tells nothing of whether the time was enough.
+        assert len(fixed_width_json(late[0])) == len(fixed_width_json(done[0]))
+        plain = custodian.ask_batch(BATCH, budget="2", strategy=strategy)
+        assert {one.estimate_method for one in plain} == {""}
+        assert "estimate_method" not in plain[0].as_json()
+        with pytest.raises(ArgumentError, match="time limit"):
+            custodian.ask_batch(BATCH, budget="2", estimate=True, time_limit=0)
+
+
+def test_a_quote_says_why_a_strategy_was_chosen(tmp_path, monkeypatch):
+    """With the mean expected error of each that was compared; where one is asked for, its own."""
+    with closing(open_custodian(tmp_path, measure="gdp", budget="9")) as custodian:
+        chosen = custodian.quote_batch(BATCH, budget="2", strategy="auto")
+        mean = np.mean([one.expected_error for one in chosen.quotes])
+        alone = np.mean([one.expected_error for one in custodian.quote_batch(BATCH, budget="2").quotes])
+        [told] = [note for note in chosen.notes if note.startswith("auto: ")]
+        assert f"whose mean expected error is {error_text(mean)}" in told
+        assert f"noise of its own for each statement would have {error_text(alone)}" in told
+        [_, told] = custodian.quote_batch(BATCH, budget="2", strategy="atoms").notes
+        assert told.startswith("the mean expected error is ± ")
+    monkeypatch.setattr(Strategy, "mean_error", 99.0)
+    with closing(open_custodian(tmp_path / "apart", measure="gdp", budget="9")) as custodian:
+        [told] = custodian.quote_batch(BATCH, budget="2", strategy="auto").notes
+        assert "no strategy has less error at this budget; " in told
+        assert "atoms would have ± 99" in told
+        assert f"and this has {error_text(alone)} on average" in told
+
+
+def test_a_quote_says_how_many_statements_are_free_by_deriving(tmp_path):
+    with closing(open_custodian(tmp_path, measure="gdp", budget="9", complete=["sex"])) as custodian:
+        assert custodian.quote_batch(BATCH, mu="0.1").notes == ()
+        custodian.ask("SELECT COUNT(*) FROM people WHERE sex = 'F'", mu="1")
+        custodian.ask("SELECT COUNT(*) FROM people", mu="1")
+        for more in ({"mu": "0.1"}, {"budget": "0.5", "strategy": "correlated"}):
+            quoted = custodian.quote_batch(
+                [*BATCH[:2], "SELECT COUNT(*) FROM people WHERE sex = 'M'", BATCH[3]], **more
+            )
+            assert not quoted.quotes[3].derivable
+            assert quoted.quotes[2].derivable
+            assert quoted.quotes[2].derived_error > 0
+            counted = sum(bool(one.derivable) for one in quoted.quotes)
+            assert f"{counted:,} of the statements follow" in quoted.notes[-1]
+        assert custodian.balance().charges == 2

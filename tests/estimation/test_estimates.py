@@ -331,3 +331,17 @@ def test_a_predicate_of_all_declared_values_leaves_outside_values_out(written, t
     assert pc.estimate(workload, [100, 60], 1.0).values == pytest.approx([80, 80], abs=1e-6)
     known = pc.estimate(workload[:1], [100], 1.0, outside=True, facts={queries[1]: 120})
     assert known.values == pytest.approx([120], abs=1e-3)
+
+
+def test_what_was_proven_is_kept_where_a_later_step_proves_less():
+    """On the first step everything is far off: the half-space that was proven before stays the best."""
+    target = projection.Target(np.array([-3.0, 5.0]), np.zeros(2, bool), 1.0, np.ones(2))
+    pool = projection.Pool(2)
+    pool.join(np.array([[True, True]]))
+    proof = projection._Proof(target)
+    state = projection._State(target, pool)
+    proof.see(np.array([-3.0, 0.0]), 0.0)
+    proof.see(np.array([-3.0, 5.0]), 9.0)
+    kept = proof.certified(state, np.array([-3.0, 5.0]), 2, ended=False)
+    assert kept.lower == 3.0
+    assert kept.values.tolist() == [0.0, 5.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,21 @@ import typer
 import parcomp as pc
 from parcomp.cli.interrupts import asking
 from parcomp.cli.options import Analyst, Custodian, Derive, Dummy, Epsilon, Json, Key, Mu, Rho, Sql
-from parcomp.errors import CostError, FileError, RefusedError, SqlError
+from parcomp.errors import ArgumentError, CostError, FileError, RefusedError, SqlError
 
 if TYPE_CHECKING:
     from parcomp.custodian.request import Costs
 
 __all__ = ["ask", "batch", "quote"]
+
+_ESTIMATE_SECONDS = 60.0
+"""How long an estimate may take where one waits at a terminal."""
+
+
+def _limit(seconds: float | None) -> float | None:
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ArgumentError("--time-limit must be a positive number of seconds")
+    return seconds
 
 
 def quote(
@@ -86,6 +96,15 @@ def batch(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say beside each count what all answers say together; free.")
     ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long --estimate may take; 60 if not given.",
+            callback=_limit,
+            show_default=False,
+        ),
+    ] = None,
     analyst: Analyst = "",
     key: Key = None,
     dry_run: Annotated[bool, typer.Option("--quote", help="Only say what it would cost; charges nothing.")] = False,
@@ -100,6 +119,7 @@ def batch(
 
     from parcomp.cli.answers import print_answers, print_quotes
     from parcomp.cli.places import placed
+    from parcomp.cli.terminal import step_progress, waiting
     from parcomp.cli.words import statement_in_words
     from parcomp.model import read_text
     from parcomp.sql import parse_selections
@@ -114,24 +134,29 @@ def batch(
         titles = [statement_in_words(selection.statement.text, opened.settings.domain) for selection in asked]
         costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         if dry_run:
-            quoted = opened.quote_batch(asked, budget=budget, strategy=strategy, analyst=analyst, **costs)
+            with waiting(f"{file}: planning"):
+                quoted = opened.quote_batch(asked, budget=budget, strategy=strategy, analyst=analyst, **costs)
             if as_json:
                 for one in quoted.quotes:
                     print(json.dumps(one.as_json()))
             else:
                 print_quotes(titles, quoted)
             return
+        seconds = _ESTIMATE_SECONDS if time_limit is None else time_limit
         try:
-            answers = opened.ask_batch(
-                asked,
-                budget=budget,
-                strategy=strategy,
-                estimate=estimate,
-                analyst=analyst,
-                key=key,
-                dummy=dummy,
-                **costs,
-            )
+            with step_progress(str(file), seconds, "asking") as progress:
+                answers = opened.ask_batch(
+                    asked,
+                    budget=budget,
+                    strategy=strategy,
+                    estimate=estimate,
+                    analyst=analyst,
+                    key=key,
+                    dummy=dummy,
+                    time_limit=seconds,
+                    progress=progress,
+                    **costs,
+                )
         except RefusedError as error:
             raise error.within(f"{file}:{read[(error.position or 1) - 1][0]}") from None
         if as_json:

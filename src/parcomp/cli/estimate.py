@@ -6,14 +6,20 @@ They are those of a file, or all counts that an analyst has paid a custodian for
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import parcomp as pc
 from parcomp.cli.options import Analyst, Json, TimeLimit
 from parcomp.errors import ArgumentError, FileError, WorkloadError
+
+if TYPE_CHECKING:
+    from parcomp.estimation import FactsError
+    from parcomp.estimation.answers_file import Facts
 
 __all__ = ["estimate"]
 
@@ -116,17 +122,21 @@ def estimate(
         return
     assert custodian is not None
     from parcomp.cli.estimate_render import print_estimates
-    from parcomp.estimation import read_facts
+    from parcomp.cli.terminal import step_progress
+    from parcomp.estimation import FactsError, read_facts
+    from parcomp.estimation.answers_file import Facts
 
     with pc.Custodian.open(custodian) as opened:
-        known = {} if facts is None else read_facts(opened.settings.domain, facts)
+        known = Facts() if facts is None else read_facts(opened.settings.domain, facts)
         try:
-            found = opened.estimates(analyst=analyst, interval=interval, facts=known, time_limit=time_limit)
-        except WorkloadError as error:
-            if facts is None:
-                raise
-            raise FileError(facts, str(error)) from None
+            with step_progress(opened.settings.name, time_limit) as progress:
+                found = opened.estimates(
+                    analyst=analyst, interval=interval, facts=known, time_limit=time_limit, progress=progress
+                )
+        except FactsError as error:
+            raise _of_facts(facts, known, error) from None
         print_estimates(opened.settings.name, found, as_json=as_json)
+        _print_doubts(found.doubts, facts, as_json)
 
 
 def _estimate_file(
@@ -145,11 +155,12 @@ def _estimate_file(
 
     from parcomp.cli.estimate_render import print_estimate
     from parcomp.cli.terminal import step_progress
-    from parcomp.estimation import read_answers, read_facts
+    from parcomp.estimation import FactsError, read_answers, read_facts
+    from parcomp.estimation.answers_file import Facts
 
     _check_counts(read.domain, workload)
     given = read_answers(answers, read, noise)
-    known = {} if facts is None else read_facts(read.domain, facts)
+    known = Facts() if facts is None else read_facts(read.domain, facts)
     try:
         with step_progress(str(workload), time_limit) as progress:
             found = pc.estimate(
@@ -163,6 +174,8 @@ def _estimate_file(
                 time_limit=time_limit,
                 progress=progress,
             )
+    except FactsError as error:
+        raise _of_facts(facts, known, error) from None
     except WorkloadError as error:
         # What does not fit the workload is in the file of answers.
         raise FileError(answers, str(error)) from None
@@ -171,6 +184,19 @@ def _estimate_file(
             print(json.dumps(line, ensure_ascii=False))
     else:
         print_estimate(str(workload), found)
+    _print_doubts(found.doubts, facts, as_json)
+
+
+def _of_facts(file: Path | None, known: Facts, error: FactsError) -> Exception:
+    """The same error with the file and the line of the fact."""
+    line = None if error.place is None or not known.lines else known.lines[error.place]
+    return error if file is None else FileError(file, str(error), line=line)
+
+
+def _print_doubts(doubts: Sequence[str], file: Path | None, as_json: bool) -> None:
+    """What speaks against the facts, beside the estimates."""
+    for one in doubts:
+        print(json.dumps({"note": one}) if as_json else f"parcomp: warning: {file}: {one}", file=sys.stderr)
 
 
 def _check_counts(domain: pc.Domain, file: Path) -> None:

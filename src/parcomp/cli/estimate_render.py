@@ -51,7 +51,7 @@ def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
     table = plain_table("", "", names=True)
     for name in dict.fromkeys(methods):
         table.add_row(name, f"{methods.count(name):,}")
-    proven = "not above that of the answers, in units of their noise, in root mean square: proven"
+    proven = f"not above that of the answers, in units of their noise, in root mean square: {_proven(found)}"
     table.add_row("error", proven if found.proven else "not proven: more rows may exist than were found")
     if found.left_out:
         table.add_row("left out", f"{counted(found.left_out, 'charge')}, as there are too many counts")
@@ -74,6 +74,10 @@ def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
         console.print(f"{len(found) - _SHOWN:,} earlier ones (--json has all)")
 
 
+def _proven(found: Estimate | Estimates) -> str:
+    return "proven, if the facts are true" if found.facts else "proven"
+
+
 def _noise(found: Estimate) -> str:
     if found.noise_assumed:
         return f"noise taken to be {found.noise}, as nothing says what it is (--noise)"
@@ -90,7 +94,7 @@ def _summary(found: Estimate) -> Table:
     for name in dict.fromkeys(found.methods):
         table.add_row(name, f"{found.methods.count(name):,}")
     if found.proven:
-        table.add_row("error", "not above that of the raw answers, in root mean square: proven")
+        table.add_row("error", f"not above that of the raw answers, in root mean square: {_proven(found)}")
     else:
         table.add_row("error", "not proven: more rows may exist than were found; try a longer --time-limit")
     width = np.diff(found.intervals, axis=1).mean() if len(found.values) else 0.0

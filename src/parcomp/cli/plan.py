@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+_NEARLY = 0.95
+"""From this part of the time limit on it is taken to be why planning ended."""
+
 
 def plan(
     workload: WorkloadFile,
@@ -79,9 +82,15 @@ def plan(
         _print_json(answer)
     else:
         print_plan(str(workload), answer)
-    note = _about_errors(read.domain, workload)
-    if note:
-        print(json.dumps({"note": note}) if as_json else f"parcomp: note: {note}", file=sys.stderr)
+    for note in (
+        _about_errors(read.domain, workload),
+        "" if strategy == "independent" else _about_batches(read.domain, workload),
+        _about_time(answer.seconds, time_limit),
+    ):
+        if note:
+            print(
+                json.dumps({"note": note}, ensure_ascii=False) if as_json else f"parcomp: note: {note}", file=sys.stderr
+            )
 
 
 def _about_errors(domain: pc.Domain, file: Path) -> str:
@@ -100,6 +109,33 @@ def _about_errors(domain: pc.Domain, file: Path) -> str:
         ask = "statement asks" if others == 1 else "statements ask"
         said.append(f"{others:,} {ask} for something else, of which parcomp quote tells the error")
     return f"errors are those of plain counts; {'; '.join(said)}" if said else ""
+
+
+def _about_time(seconds: float, time_limit: float) -> str:
+    """Whether the time was up; some steps cannot be cut short, and what is charged has to be proven after them."""
+    if seconds < _NEARLY * time_limit:
+        return ""
+    return (
+        f"the time of {time_limit:g} s was up after {seconds:.1f} s, and the plan is the best that was found by then; "
+        "a longer --time-limit may find a better one"
+    )
+
+
+def _about_batches(domain: pc.Domain, file: Path) -> str:
+    """Why a custodian would not measure an SQL file by a strategy, although the rows of its statements allow for it."""
+    if file.suffix.lower() != ".sql":
+        return ""
+    from parcomp.model import read_text, why_not_counted
+    from parcomp.sql import parse_statements
+
+    for number, (line, statement) in enumerate(parse_statements(domain, read_text(file)), 1):
+        reason = why_not_counted(statement)
+        if reason:
+            return (
+                f"parcomp batch cannot measure this file by a strategy, as statement {number:,} (line {line:,}) is no "
+                f"plain count: {reason}; with --strategy auto it gives each statement noise of its own"
+            )
+    return ""
 
 
 def _print_json(answer: Plan) -> None:

@@ -76,9 +76,9 @@ def round_progress(title: str, time_limit: float) -> Iterator[Callable[[int, flo
 
 
 @contextmanager
-def step_progress(title: str, time_limit: float) -> Iterator[Callable[[str], None]]:
+def step_progress(title: str, time_limit: float, first: str = "reading") -> Iterator[Callable[[str], None]]:
     """Yield a callback that takes in a few words how far something has come."""
-    with _progress(title, time_limit, "reading") as show:
+    with _progress(title, time_limit, first) as show:
         yield show
 
 

@@ -53,7 +53,8 @@ class Quote(Tabular):
     ``rows_per_person`` that someone may have; ``adds`` and ``epsilon`` are for all rows of a person.
 
     ``derivable`` says whether the answer follows from what was released to whoever asks, and can be had for nothing
-    (``ask`` with ``derive``); its error is then ``derived_error``.  It is None where it was not looked at: in a batch.
+    (``ask`` with ``derive``); its error is then ``derived_error``.  It is None where it was not looked at: of what is
+    free in a batch, and beyond its first 50 statements.
 
     ``strategy`` says what is measured for all statements of a batch together; "" where each has noise of its own.  Such
     a batch is paid for as a whole, which the first quote tells.
@@ -205,7 +206,8 @@ class Answer(Figured):
 
     ``strategy`` says what was measured for all statements of a batch together; "" where each has noise of its own.
     Such a batch is paid for as a whole: the first answer has its cost.  The columns of an answer that was asked for
-    with ``estimate`` have estimates beside their figures.
+    with ``estimate`` have estimates beside their figures, and ``estimate_method`` says what these are, as the methods
+    of :class:`parcomp.estimation.Estimate` do; a *partial projection* is what was proven when the time was up.
     """
 
     charge: int | None
@@ -219,6 +221,7 @@ class Answer(Figured):
     rows_per_person: int = 1
     strategy: str = ""
     derived: bool = False
+    estimate_method: str = ""
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -290,6 +293,8 @@ class Answer(Figured):
                 None if column.estimates is None else [[one.value, one.low, one.high] for one in column.estimates]
                 for column in self.columns
             ]
+            if self.estimate_method:
+                more["estimate_method"] = self.estimate_method
         if self.strategy:
             more["strategy"] = self.strategy
         if self.notes:
@@ -310,6 +315,7 @@ class Answer(Figured):
             notes=tuple(document.get("notes", ())),
             strategy=document.get("strategy", ""),
             derived=document.get("derived", False),
+            estimate_method=document.get("estimate_method", ""),
             **{name: document[name] for name in paid},
         )
 

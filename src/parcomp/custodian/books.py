@@ -110,6 +110,8 @@ class Books:
             del self._by_digest[charge.digest]
             if not across:
                 self._by_statement[_asked(charge)].pop()
+                for text in _statements(charge):
+                    self._batches[text].pop()
                 self.dataset.undo(1)
                 if charge.analyst in self._own:
                     self._own[charge.analyst].undo(1)
@@ -160,6 +162,10 @@ class Books:
         made = [(record.budget, charge) for charge in self._by_statement.get(key, ()) if (record := _record(charge))]
         best = max(made, key=lambda one: one[0], default=None)
         return best[1] if best is not None and best[0] >= budget else None
+
+    def batches_with(self, statement: str) -> Sequence[Charge]:
+        """The charges since the last load for batches, measured as a whole, that have an equal statement, in order."""
+        return self._batches.get(statement, ())
 
     def charge(self, digest: str) -> Charge:
         """The charge with this digest, which must be no older than the last load."""
@@ -217,6 +223,7 @@ class Books:
         }
         self._queries = ChargedQueries(domain)
         self._by_statement: dict[str, list[Charge]] = {}
+        self._batches: dict[str, list[Charge]] = {}
         self._spend(self.spending())
         self._tighten(self._own.keys())
 
@@ -265,6 +272,8 @@ class Books:
         for charge, expense in spent:
             if charge.number > loaded:
                 self._by_statement.setdefault(_asked(charge), []).append(charge)
+                for text in _statements(charge):
+                    self._batches.setdefault(text, []).append(charge)
             own = self._own.get(charge.analyst)
             if own is not None:
                 # What one analyst spends is no more than what all do. Only against replacing a row does this bound
@@ -285,6 +294,12 @@ def _expense(queries: ChargedQueries, charge: Charge) -> Expense:
 
 def _record(charge: Charge) -> StrategyRecord | None:
     return StrategyRecord.read(charge.statement)
+
+
+def _statements(charge: Charge) -> Sequence[str]:
+    """What a batch that is measured as a whole asks for; nothing for any other charge."""
+    record = _record(charge)
+    return () if record is None else record.statements
 
 
 def _asked(charge: Charge) -> str:

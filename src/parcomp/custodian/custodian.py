@@ -6,6 +6,7 @@ How a request is answered, step by step, is :mod:`parcomp.custodian.answering`; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +22,6 @@ from parcomp.custodian.creation import make_ledger, make_or_know
 from parcomp.custodian.frame_settings import FrameSettings, read_domain
 from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
-from parcomp.custodian.quotation import quote_all
 from parcomp.custodian.request import Costs, Question, read_request, read_single
 from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
 from parcomp.custodian.settings import Settings
@@ -32,6 +32,7 @@ from parcomp.model import Domain, Query
 
 if TYPE_CHECKING:
     from parcomp.data import Progress, Report
+    from parcomp.estimation import Progress as Telling
 
 __all__ = ["ONLY_DERIVED", "Custodian"]
 
@@ -243,7 +244,7 @@ class Custodian(StrategicAnswering):
             with self._opened_books() as books:
                 self._look_at_the_mark()
                 self._catch_up(self._ledger)
-                [quoted] = quote_all(self.settings, books, asked).quotes
+                [quoted] = self._quoted(books, asked).quotes
             if asked.selections[0].statement.query.is_contradiction:
                 return replace(quoted, derivable=True, derived_error=0.0)
             found = self._derived(analyst, asked.selections[0])
@@ -313,6 +314,8 @@ class Custodian(StrategicAnswering):
         analyst: str = "",
         key: str | None = None,
         dummy: bool = False,
+        time_limit: float | None = None,
+        progress: Telling | None = None,
         **costs: Unpack[Costs],
     ) -> Batch:
         """Answer all statements or none, in one pass over the table.
@@ -322,12 +325,16 @@ class Custodian(StrategicAnswering):
 
         With a budget, counts may be measured together by a ``strategy``, which is one charge: ``correlated`` (zCDP,
         GDP), ``atoms``, or ``auto``, the one with the least error, which may be noise of its own for each statement.
-        With ``estimate`` each count has beside it what all answers say together, for no further cost.
+        With ``estimate`` each count has beside it what all answers say together, for no further cost: within
+        ``time_limit`` seconds, as good as was proven by then.  ``progress`` is told in a few words how far it has come.
         """
+        if time_limit is not None and not 0 < time_limit < math.inf:
+            raise ArgumentError(f"a time limit must be a positive number of seconds, not {shown(time_limit)}")
         with self._in_use():
             asked = read_request(
                 self.settings, analyst, statements, budget=budget, strategy=strategy, estimate=estimate, **costs
             )
+            asked = replace(asked, time_limit=time_limit, progress=progress)
             answers = self._batch_answers(asked, key, dummy)
         texts = [
             written if isinstance(written, str) else selection.statement.text
@@ -342,13 +349,14 @@ class Custodian(StrategicAnswering):
         interval: float = 0.95,
         facts: Mapping[Query, float] | None = None,
         time_limit: float = ESTIMATE_SECONDS,
+        progress: Telling | None = None,
     ) -> Estimates:
         """What all counts that an analyst has paid for since the last load say together, for nothing.
 
         Each has an estimate beside its answer, with an interval that holds the true count about as often as
         ``interval`` says, which is measured; the answer's own interval is guaranteed, and stays.  ``facts`` are public
         counts, such as the number of rows.  If the ``time_limit``, in seconds, is up, estimates are as good as was
-        proven by then.
+        proven by then.  ``progress`` is told in a few words how far it has come.
 
         >>> import warnings, pyarrow as pa, parcomp as pc
         >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])}, name="people")
@@ -363,7 +371,7 @@ class Custodian(StrategicAnswering):
         """
         with self._in_use():
             self.settings.check_analyst(analyst)
-            return self._estimates(analyst, interval, {} if facts is None else facts, time_limit)
+            return self._estimates(analyst, interval, {} if facts is None else facts, time_limit, progress)
 
     def balance(self, analyst: str | None = None) -> Balance:
         """What was spent so far, and by whom; with ``analyst``, only that one's share."""

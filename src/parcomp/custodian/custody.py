@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import parcomp.data
 from parcomp.custodian.books import Books
+from parcomp.custodian.bought_batches import BoughtBatches
 from parcomp.custodian.deriving import Shelf
 from parcomp.custodian.rehearsal import Rehearsal
 from parcomp.custodian.settings import Settings
@@ -71,6 +72,7 @@ class Custody:
         self._ledger = open_marked_ledger(settings.ledger, settings.binding, self._mark)
         self._books = Books(settings, self._ledger.binding)
         self._shelf = Shelf()
+        self._batches = BoughtBatches(settings, self._ledger.strategy)
         self._opened: CodedTable | None = None
         self._rehearsal = Rehearsal(settings)
         self._has_marked = False

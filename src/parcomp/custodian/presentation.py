@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from parcomp.custodian.answer import Answer
+from parcomp.custodian.estimating import NOTES
 from parcomp.custodian.intervals import Interval, interval_of, widened
 from parcomp.custodian.rooms import is_in_words, room_of
 from parcomp.figures import AnswerColumn, Figure
@@ -44,6 +45,7 @@ __all__ = ["longest_notes", "notes", "present"]
 _KEEPS_WHOLE = {"+", "-", "*", "%", "neg", "abs", "greatest", "least", "coalesce", "nullif"}
 _MAKES_WHOLE = {"floor", "ceil", "sign", "round", "trunc"}
 _APPROXIMATE = "the 95 % intervals are approximate: "
+_LONGEST_OF_ESTIMATES = max(NOTES.values(), key=len)
 _CAUTIOUS = "cautious intervals, which hold the true value in 95 of 100 answers or more: "
 _EXACTLY_NOISY = {"count", "sum", "distinct"}
 """Items whose figure is the true number with log-concave noise, and nothing else."""
@@ -97,7 +99,11 @@ def notes(selection: Selection, columns: Sequence[AnswerColumn]) -> tuple[str, .
 
 def longest_notes(answer: Answer) -> list[str]:
     """Notes as long as those of an answer of this shape can be: which intervals are marked follows from its numbers."""
-    kept = [note for note in answer.notes if not note.startswith((_APPROXIMATE, _CAUTIOUS))]
+    kept = [
+        _LONGEST_OF_ESTIMATES if note in NOTES.values() else note
+        for note in answer.notes
+        if not note.startswith((_APPROXIMATE, _CAUTIOUS))
+    ]
     rows = f"{len(answer):,}"
     listed = ", ".join(f"{column.name} in {rows} of {rows} rows" for column in answer.measured)
     return [*kept, _APPROXIMATE + listed, _CAUTIOUS + listed]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from parcomp.costs import short_down, short_up
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import BatchQuote, Quote
 from parcomp.custodian.books import Books
+from parcomp.custodian.bought_batches import BoughtBatches, is_whole
 from parcomp.custodian.effort import Effort
 from parcomp.custodian.release import Release
 from parcomp.custodian.request import Asked
@@ -14,6 +17,7 @@ from parcomp.custodian.strategy import Strategy
 from parcomp.errors import CostError, RefusedError
 from parcomp.ledger import Charge
 from parcomp.model import Item, Selection, is_noisy
+from parcomp.tabular import error_text
 
 __all__ = ["quote_all", "quote_strategy", "refusal", "strategy_refusal"]
 
@@ -21,7 +25,7 @@ _SOME_ROWS = (100, 1_000, 10_000)
 """For so many rows a quote states an error that depends on them."""
 
 
-def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
+def quote_all(settings: Settings, books: Books, batches: BoughtBatches, asked: Asked) -> BatchQuote:
     """A quote for each statement as if those before it had been paid for, and for all together.
 
     Equal statements in a batch are charged once, with the dearest of them: the first one is quoted at its cost, and the
@@ -33,13 +37,20 @@ def quote_all(settings: Settings, books: Books, asked: Asked) -> BatchQuote:
         for selection in asked.selections:
             release = dearest[selection.statement.text]
             verdict = effort.decide(books, asked.analyst, release.expense)
-            bought = books.bought(release.statement.text, release.units)
+            bought = batches.paying(books, release, asked.whole)
             cached = bought is not None
             free = cached or release.statement.query.is_contradiction
-            if bought is not None:
+            batch = None if bought is None or not is_whole(bought) else bought
+            if bought is not None and batch is None:
                 # What will be handed out is as accurate as it was bought.
                 release = Release.plan(settings, release.statement, bought.units)
-            quotes.append(_quote(settings, books, selection, release, verdict, cached=cached, free=free))
+            quoted = _quote(settings, books, selection, release, verdict, cached=cached, free=free)
+            if batch is not None:
+                error = batches.errors(batch, release).mean
+                shown = _first_item(selection) is not None
+                errors = {name: None if told is None else error for name, told in quoted.errors.items()}
+                quoted = replace(quoted, expected_error=error if shown else None, errors=errors)
+            quotes.append(quoted)
             if verdict.fits and not free:
                 books.suppose(asked.entry(release, verdict))
         adds = _grown(settings, before, books.dataset.loss)
@@ -85,7 +96,8 @@ def quote_strategy(
                 strategy="" if nothing else strategy.name,
             )
         )
-    return BatchQuote(tuple(quotes), adds, fits, (strategy.note,))
+    said = strategy.comparison or f"the mean expected error is {error_text(strategy.mean_error)}"
+    return BatchQuote(tuple(quotes), adds, fits, (strategy.note, said))
 
 
 def refusal(

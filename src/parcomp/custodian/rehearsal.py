@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import parcomp.data
 from parcomp.custodian.answer import Answer
-from parcomp.custodian.estimating import estimated_apart
+from parcomp.custodian.estimating import Estimated, estimated_apart
 from parcomp.custodian.request import Asked
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.wording import worded
@@ -42,8 +42,10 @@ class Rehearsal:
         noisy = {text: one.noisy(numbers) for (text, one), numbers in zip(due.items(), measured, strict=True)}
         dearest = asked.dearest
         bought = [(due[text], numbers) for text, numbers in noisy.items()]
-        estimated, note = estimated_apart(self._settings, bought) if asked.estimate else ({}, "")
-        said = [*asked.notes, *([note] if note else [])]
+        estimated = Estimated()
+        if asked.estimate:
+            estimated = estimated_apart(self._settings, bought, asked.time_limit, asked.progress)
+        said = (*asked.notes, *estimated.notes)
         return [
             worded(
                 self._settings,
@@ -51,7 +53,8 @@ class Rehearsal:
                 dearest[text],
                 noisy.get(text),
                 rehearsed=True,
-                estimated=estimated.get(text),
+                estimated=estimated.of(text),
+                method=estimated.method_of(text),
                 more=said,
             )
             for selection, text in ((one, one.statement.text) for one in asked.selections)

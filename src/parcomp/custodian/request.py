@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import parcomp.sql
 from parcomp.costs import Amount
@@ -21,6 +21,9 @@ from parcomp.errors import ArgumentError, CostError, SqlError, WorkloadError, sh
 from parcomp.ledger import Entry, StrategyRecord, utc_now
 from parcomp.model import Selection, Statement
 from parcomp.privacy import Measure
+
+if TYPE_CHECKING:
+    from parcomp.estimation import Progress
 
 __all__ = [
     "STRATEGIES",
@@ -82,6 +85,12 @@ class Asked:
     """What is asked for where the statements are to be measured together; there are no releases then."""
     estimate: bool = False
     notes: tuple[str, ...] = ()
+    time_limit: float | None = None
+    """How many seconds an estimate may take; None for as many as are usual."""
+    progress: Progress | None = None
+    """Told how far an estimate has come."""
+    whole: str = ""
+    """The key of the batch that was to be measured as a whole, where each statement has noise of its own instead."""
 
     @property
     def dearest(self) -> dict[str, Release]:
@@ -192,7 +201,7 @@ def one_by_one(settings: Settings, asked: Asked, note: str) -> Asked:
     """The request with noise of its own for each statement, and why it is not measured together."""
     assert asked.together is not None
     releases = share_out(settings, [one.statement for one in asked.selections], asked.together.budget)
-    return replace(asked, releases=tuple(releases), together=None, notes=(note,))
+    return replace(asked, releases=tuple(releases), together=None, notes=(note,), whole=asked.together.key)
 
 
 def _together(settings: Settings, parsed: Sequence[Statement], strategy: str, budget: Amount) -> Together:

@@ -29,6 +29,7 @@ import numpy as np
 
 import parcomp.estimation
 from parcomp.custodian.deriving import Derived
+from parcomp.custodian.estimating import ESTIMATE_SECONDS
 from parcomp.custodian.release import Release
 from parcomp.custodian.released import ReleasedCount, ReleasedStrategy, read_count
 from parcomp.custodian.settings import Settings
@@ -59,10 +60,6 @@ Released: TypeAlias = ReleasedCount | ReleasedStrategy
 
 _MOST = 5_000
 """The most counts that are taken together, each group being one."""
-
-ESTIMATE_SECONDS = 8.0
-"""How long the projection and its intervals may take."""
-
 
 OVERALL_NOTE = (
     "the estimate is what all answers that you may see say together; its interval holds in about 95 of 100 answers, "
@@ -95,12 +92,15 @@ class EstimatedCount:
 class Estimates(Tabular):
     """The counts of an analyst since the last load, in the order of their charges, each with its estimate.
 
-    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.
+    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.  ``facts`` is how
+    many were given, and ``doubts`` say what speaks against these.
     """
 
     counts: tuple[EstimatedCount, ...]
     confidence: float
     left_out: int = 0
+    facts: int = 0
+    doubts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -116,7 +116,10 @@ class Estimates(Tabular):
 
     @property
     def proven(self) -> bool:
-        """Whether it is proven that the error, in units of the noise, is not above that of the answers."""
+        """Whether it is proven that the error, in units of the noise, is not above that of the answers.
+
+        That is so if the facts are true.
+        """
         return all(one.method != "searched projection" for one in self.counts)
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -203,6 +206,7 @@ def estimates_of(
     interval: float,
     facts: Mapping[Query, float],
     time_limit: float = ESTIMATE_SECONDS,
+    progress: parcomp.estimation.Progress | None = None,
 ) -> Estimates:
     """What the answers say together, with intervals of this probability; ``facts`` are public counts."""
     parcomp.estimation.check_probability(interval)
@@ -214,7 +218,7 @@ def estimates_of(
         return Estimates((), interval, view.left_out)
     raw = view.every_number
     means = parcomp.estimation.means_of(queries, noise)
-    found = _projected(settings, queries, raw, means, interval, facts, time_limit=time_limit)
+    found = _projected(settings, queries, raw, means, interval, facts, time_limit=time_limit, progress=progress)
     counts = []
     widths = noise.half_widths_up(interval).tolist()
     values, ends = found.values.tolist(), found.intervals.tolist()
@@ -240,7 +244,9 @@ def estimates_of(
                 query.where(),
             )
         )
-    return Estimates(tuple(counts), interval, view.left_out)
+    asked = [queries[place] for place in means.first.tolist()]
+    doubts = parcomp.estimation.doubts_of(asked, found.raw, means.noise.deviations, found.moved, facts)
+    return Estimates(tuple(counts), interval, view.left_out, len(facts), doubts)
 
 
 def derived_estimates(
@@ -290,6 +296,7 @@ def _projected(
     sums: csr_array | None = None,
     *,
     time_limit: float | None = None,
+    progress: parcomp.estimation.Progress | None = None,
 ) -> parcomp.estimation.Estimate:
     """The estimate of each query of which there is a mean."""
     coded = over_codes([*(queries[place] for place in means.first), *facts], settings.complete_positions)
@@ -303,6 +310,7 @@ def _projected(
         interval=interval,
         facts=dict(zip(list(coded)[len(means.first) :], facts.values(), strict=True)),
         time_limit=ESTIMATE_SECONDS if time_limit is None else time_limit,
+        progress=progress,
     )
 
 

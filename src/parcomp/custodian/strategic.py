@@ -14,23 +14,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from parcomp.custodian.accountant import Verdict
 from parcomp.custodian.answer import Answer, BatchQuote
 from parcomp.custodian.answering import Answering, PaidOtherwiseError
+from parcomp.custodian.bought_batches import key_of_batch
 from parcomp.custodian.effort import Effort
-from parcomp.custodian.estimating import estimated_together
-from parcomp.custodian.quotation import quote_all, quote_strategy, strategy_refusal
+from parcomp.custodian.estimating import Estimated, estimated_together
+from parcomp.custodian.quotation import quote_strategy, strategy_refusal
 from parcomp.custodian.request import Asked, one_by_one
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategy import Part, Strategy, plan_strategy, why_not_together
 from parcomp.custodian.wording import worded
-from parcomp.errors import CostError, DataError, IdempotencyError, ParcompError, WorkloadError, shown
+from parcomp.errors import CostError, IdempotencyError, ParcompError, WorkloadError, shown
 from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction, utc_now
-
-if TYPE_CHECKING:
-    from parcomp.data import CodedTable
+from parcomp.tabular import error_text
 
 __all__ = ["StrategicAnswering"]
 
@@ -76,11 +75,14 @@ class StrategicAnswering(Answering):
 
     def _batch_quote(self, asked: Asked) -> BatchQuote:
         """What asking a batch would mean; changes nothing."""
+        return self._told_of_deriving(asked, self._quote_of_batch(asked))
+
+    def _quote_of_batch(self, asked: Asked) -> BatchQuote:
         if asked.together is None:
             with self._opened_books() as books:
                 self._look_at_the_mark()
                 self._catch_up(self._ledger)
-                return quote_all(self.settings, books, asked)
+                return self._quoted(books, asked)
         with self._opened_books():
             self._look_at_the_mark()
             self._catch_up(self._ledger)
@@ -89,14 +91,15 @@ class StrategicAnswering(Answering):
         with self._opened_books() as books:
             self._catch_up(self._ledger)
             if isinstance(made, Asked):
-                return quote_all(self.settings, books, made)
+                return self._quoted(books, made)
             return quote_strategy(self.settings, books, asked, made, bought)
 
     def _made(self, asked: Asked, charge: Charge | None) -> Strategy | Asked:
         """What answers a request: what its charge says, else what is planned."""
         if charge is None:
             return _chosen(self.settings, asked)
-        if StrategyRecord.read(charge.statement) is None:
+        assert asked.together is not None
+        if key_of_batch(charge) != asked.together.key:
             # A key stands for what was done when it was used first.
             return one_by_one(self.settings, asked, _ALONE.format("they were charged so under this key"))
         return self._restored(asked, charge)
@@ -152,7 +155,8 @@ class StrategicAnswering(Answering):
         """What pays for a request already; None if something is left to do, as to remember its key."""
         if key is not None:
             remembered = self._remembered(ledger, asked, key)
-            if remembered is not None and StrategyRecord.read(remembered[0].statement) is None:
+            assert asked.together is not None
+            if remembered is not None and key_of_batch(remembered[0]) != asked.together.key:
                 raise PaidOtherwiseError
             return remembered
         bought = self._bought(asked)
@@ -187,20 +191,11 @@ class StrategicAnswering(Answering):
             transaction.remember(Request(asked.analyst, key, asked.body_digest, tuple(digests), tuple(fresh)))
         return charge, due is not None
 
-    def _stored_strategy(self, table: CodedTable, strategy: Strategy, charge: Charge) -> str:
-        """The noisy answers as they are stored, else counted, given noise and stored first."""
-        stored = self._ledger.answer(charge.digest)
-        if stored is None:
-            try:
-                noisy = strategy.release(table)
-            except DataError as error:
-                raise DataError(f"{error}; {self._what_stands()}") from None
-            stored = self._ledger.store_answer(charge.digest, noisy)
-        return stored
-
     def _said(self, asked: Asked, strategy: Strategy, charge: Charge | None, fresh: bool, stored: str) -> list[Answer]:
         """The answers to all statements; the first one is told what the batch cost."""
-        estimated, note = estimated_together(strategy, stored) if asked.estimate else ({}, "")
+        estimated = Estimated()
+        if asked.estimate:
+            estimated = estimated_together(strategy, stored, asked.time_limit, asked.progress)
         cost = self.settings.measure.parameter_up(charge.units) if charge is not None and fresh else 0
         answers = []
         for selection in asked.selections:
@@ -220,8 +215,9 @@ class StrategicAnswering(Answering):
                     cached=charge is not None and not fresh,
                     rehearsed=charge is None,
                     strategy=strategy.name,
-                    estimated=estimated.get(selection.statement.text),
-                    more=[note] if note else [],
+                    estimated=estimated.of(selection.statement.text),
+                    method=estimated.method_of(selection.statement.text),
+                    more=estimated.notes,
                 )
             )
             cost = 0
@@ -252,12 +248,17 @@ def _chosen(settings: Settings, asked: Asked) -> Strategy | Asked:
         return one_by_one(settings, asked, _ALONE.format(str(error)))
     if wanted.strategy == "auto":
         try:
-            alone = one_by_one(settings, asked, _ALONE.format("no strategy has less error at this budget"))
+            alone = one_by_one(settings, asked, "")
         except CostError:
             return strategy
         errors = {release.statement.text: release.expected_error or 0.0 for release in alone.releases}
-        if sum(errors[one.text] for one in wanted.statements) <= len(wanted.statements) * strategy.mean_error:
-            return alone
+        mean = sum(errors[one.text] for one in wanted.statements) / len(wanted.statements)
+        if mean <= strategy.mean_error:
+            tried = ((strategy.name, strategy.mean_error), *strategy.beside)
+            others = " and ".join(f"{name} would have {error_text(error)}" for name, error in tried)
+            reason = f"no strategy has less error at this budget; {others}, and this has {error_text(mean)} on average"
+            return replace(alone, notes=(_ALONE.format(reason),))
+        return replace(strategy, beside=(*strategy.beside, ("noise of its own for each statement", mean)))
     return strategy
 
 

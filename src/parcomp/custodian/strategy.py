@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest
 from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
 from parcomp.planning import CORRELATED_ENTRIES, CORRELATED_QUERIES, Plan, StrategyName, plan
 from parcomp.privacy import Neighbours
+from parcomp.tabular import error_text
 
 if TYPE_CHECKING:
     from parcomp.data import CodedTable
@@ -78,6 +79,8 @@ class Strategy:
     queries: tuple[Query, ...]
     plan: Plan
     units: int
+    beside: tuple[tuple[str, float], ...] = ()
+    """What else it was chosen from, in words, with the mean expected error of each."""
 
     @classmethod
     def restored(
@@ -148,6 +151,14 @@ class Strategy:
             "the errors of its answers depend on each other"
         )
 
+    @property
+    def comparison(self) -> str:
+        """Its mean expected error beside that of what it was chosen from; "" where there was no choice."""
+        if not self.beside:
+            return ""
+        others = " and ".join(f"{what} would have {error_text(error)}" for what, error in self.beside)
+        return f"auto: {self.name}, whose mean expected error is {error_text(self.mean_error)}; {others}"
+
     @cached_property
     def noise(self) -> StrategyNoise:
         """The noise on the answers, all of them together."""
@@ -160,7 +171,7 @@ class Strategy:
 
     def errors_of(self, statement: Statement) -> Any:
         """The expected error of each group of a statement."""
-        return self.plan.expected_errors[self._places(statement)]
+        return self.plan.expected_errors[self.places(statement)]
 
     def release(self, table: CodedTable, *, draw: Callable[..., list[int]] | None = None) -> str:
         """Noisy answers to all queries from the rows of a table, as the text that is stored."""
@@ -208,7 +219,7 @@ class Strategy:
 
     def figures(self, statement: Statement, stored: str) -> dict[Item, list[Figure]]:
         """The figures of a statement that stored answers stand for, one in each group."""
-        places = self._places(statement)
+        places = self.places(statement)
         figures = []
         for place, value in enumerate(_read_answers(stored)[places], places.start):
             width: int | float = float(self._widths[place])
@@ -217,7 +228,7 @@ class Strategy:
             figures.append(Figure(value, value - width, value + width, float(self.plan.expected_errors[place])))
         return {Item("count"): figures}
 
-    def _places(self, statement: Statement) -> slice:
+    def places(self, statement: Statement) -> slice:
         """Where the queries of a statement are."""
         found = self._slices.get(statement.text)
         if found is None:
@@ -261,6 +272,15 @@ class Part:
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the answer."""
         return (self.strategy.note,)
+
+    @property
+    def deviations(self) -> Any:
+        """The standard deviation of the noise on each group."""
+        return self.strategy.noise.deviations[self.strategy.places(self.statement)]
+
+    def numbers(self, stored: str) -> Sequence[int | float]:
+        """The noisy counts that a stored text stands for, one in each group."""
+        return self.strategy.answers(stored)[self.strategy.places(self.statement)]
 
     def nothing(self) -> dict[Item, list[Figure]]:
         """What no rows count, in each group."""
@@ -333,7 +353,8 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
     if not found:
         costs = [error for error in reasons if isinstance(error, CostError)]
         raise costs[0] if costs else WorkloadError(str(reasons[0]))
-    return min(found, key=lambda one: one.mean_error)
+    best = min(found, key=lambda one: one.mean_error)
+    return replace(best, beside=tuple((one.name, one.mean_error) for one in found if one is not best))
 
 
 def _check_size(kind: StrategyName, queries: Sequence[Query]) -> None:

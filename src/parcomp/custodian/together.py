@@ -76,6 +76,8 @@ def _answered(custodian: Custodian, asks: Sequence[Ask]) -> list[Outcome]:
         table = custodian._table()
         custodian._mark_before()
         with custodian._opened_books():
+            custodian._catch_up(custodian._ledger)
+            custodian._batches.look_up(custodian._books, [one for each in asked.values() for one in each.releases])
             paid = _charge(custodian, asks, asked, outcomes)
         selections = [selection for place in paid for selection in asked[place].selections]
         releases = [release for place in paid for release in asked[place].releases]

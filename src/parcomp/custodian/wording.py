@@ -47,6 +47,7 @@ def worded(
     rehearsed: bool = False,
     strategy: str = "",
     estimated: Mapping[Item, Sequence[Figure]] | None = None,
+    method: str = "",
     more: Sequence[str] = (),
 ) -> Answer:
     """The answer that stored noisy numbers stand for; None where there are none, since no row can satisfy it."""
@@ -72,6 +73,7 @@ def worded(
         settings.measure.name,
         settings.rows_per_person,
         strategy,
+        estimate_method=method,
     )
 
 

@@ -25,7 +25,8 @@ __all__ = ["Answers", "read_answers", "read_facts"]
 
 _OF_AN_ANSWER = ("id", "value", "scale", "expected_error", "measure")
 _BESIDE_IT = (
-    *("approximate", "cached", "charge", "cost", "errors", "estimate", "estimate_interval", "interval", "names"),
+    *("approximate", "cached", "charge", "cost", "errors", "estimate", "estimate_interval"),
+    *("estimate_method", "interval", "names"),
     *("notes", "rehearsed", "rows_per_person"),
 )
 """What an answer of a custodian says beside its number, which is of no use here."""
@@ -92,9 +93,17 @@ def read_answers(path: str | Path, workload: Workload, noise: str | None = None)
     return Answers(values, scales or None, said)
 
 
-def read_facts(domain: Domain, path: str | Path) -> dict[Query, float]:
+class Facts(dict[Query, float]):
+    """Public counts by query, with the line of each, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[int] = []
+
+
+def read_facts(domain: Domain, path: str | Path) -> Facts:
     """Public counts by query."""
-    facts: dict[Query, float] = {}
+    facts = Facts()
     for line, fields in _objects(path, 'a fact is an object such as {"where": {}, "value": 12}'):
         _check_keys(path, line, fields, _OF_A_FACT)
         where = fields.get("where")
@@ -107,6 +116,7 @@ def read_facts(domain: Domain, path: str | Path) -> dict[Query, float]:
         if query in facts:
             raise FileError(path, "the same fact was stated before", line=line, field="where")
         facts[query] = _number(path, line, fields, "value", least=0.0)
+        facts.lines.append(line)
     return facts
 
 

@@ -6,9 +6,10 @@ workload, whatever the noise was (``docs/proofs/projection.md``).  They follow f
 cost nothing.
 
 *Intervals.*  The raw interval of an answer holds the true count with the stated probability at least.  That of an
-estimate is narrower, and rests on the bootstrap: noise is drawn again about the estimates, each draw is projected, and
-the root mean square of how far that leads is taken for the standard error.  It is measured, not guaranteed
-(``docs/error.md``).
+estimate is narrower on average, and rests on the bootstrap: noise is drawn again about the estimates, each draw is
+projected, and the root mean square of how far that leads is taken for the standard error.  It is measured, not
+guaranteed (``docs/error.md``), and not cut down to the raw one where it is wider: the narrower of both for each answer
+would hold too rarely, as what is too narrow by chance would stay.
 
 *Strategies.*  Answers of a strategy have noise that goes together.  They are projected as others are, in the plain
 norm, whose error is what counts: in the norm of the covariance, which asks for the likeliest answers, their error is a
@@ -35,6 +36,7 @@ from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, shown
+from parcomp.estimation.doubts import distance_in_noise, doubts_of
 from parcomp.estimation.noises import LARGEST, Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
 from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
@@ -95,15 +97,25 @@ class Estimate(Tabular):
     noise_assumed: bool = False
     sums: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     """Of weighted sums of the counts that were asked for, the estimate and the ends of its interval."""
+    facts: int = 0
+    """How many facts were given: what is proven is proven if they are true."""
+    moved: float = 0.0
+    """How far the answers move, root mean square, as a part of what noise is, each weighed as in the distance."""
+    doubts: tuple[str, ...] = ()
+    """What speaks against the facts: that noise does not explain how far answers are from them."""
 
     def __repr__(self) -> str:
         counts = {name: self.methods.count(name) for name in dict.fromkeys(self.methods)}
         listed = ", ".join(f"{count:,} by {name}" for name, count in counts.items())
-        return f"<Estimate of {len(self.values):,} queries: {listed or 'none'}; moved by {self.upper:,.4g}>"
+        doubted = "; the facts are in doubt" if self.doubts else ""
+        return f"<Estimate of {len(self.values):,} queries: {listed or 'none'}; moved by {self.upper:,.4g}{doubted}>"
 
     @property
     def proven(self) -> bool:
-        """Whether it is proven that the workload's root mean square error is not above that of the raw answers."""
+        """Whether it is proven that the workload's root mean square error is not above that of the raw answers.
+
+        That is so if the facts are true.
+        """
         return "searched projection" not in self.methods
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -153,11 +165,12 @@ def estimate(
     released by a plan, the plan in place of its workload says all of this: the answers of a strategy have noise that
     goes together.
 
-    ``facts`` are public counts of other queries, such as the number of rows.  With ``outside`` the table may have
-    values that the domain does not declare, which a predicate that lists every declared value leaves out.  Answers,
-    facts and scales are at most 10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often
-    intervals shall hold the true count; with None they are as wide as the raw ones, which takes less time.  Equal
-    arguments give equal estimates, if the time suffices.
+    ``facts`` are public counts of other queries, such as the number of rows; where answers are much further from them
+    than noise explains, the estimate has ``doubts``.  With ``outside`` the table may have values that the domain does
+    not declare, which a predicate that lists every declared value leaves out.  Answers, facts and scales are at most
+    10¹⁵ in size, and what is exact must not contradict itself.  ``interval`` is how often intervals shall hold the true
+    count; with None they are as wide as the raw ones, which takes less time.  Equal arguments give equal estimates, if
+    the time suffices.
 
     >>> import parcomp as pc
     >>> domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
@@ -183,7 +196,8 @@ def estimate(
         seed=seed,
         progress=progress,
     )
-    return replace(found, noise_assumed=assumed)
+    said = doubts_of(list(workload), raw, joint.deviations, found.moved, {} if facts is None else facts)
+    return replace(found, noise_assumed=assumed, doubts=said)
 
 
 def estimate_weighted(
@@ -251,6 +265,8 @@ def estimate_weighted(
         rows=len(problem.pool),
         seconds=time.monotonic() - began,
         sums=summed,
+        facts=0 if facts is None else len(facts),
+        moved=distance_in_noise(_at_least(projection), each[noisy], deviation[noisy]),
     )
 
 
@@ -274,6 +290,11 @@ def _asked(asked: Workload | Plan, scales: PerAnswer | None, noise: str | None) 
 def _with_ends(values: Floats, half: Floats) -> Floats:
     """Estimates with the ends of their intervals, which hold nothing below 0."""
     return np.column_stack((values, np.maximum(values - half, np.minimum(values, 0.0)), values + half))
+
+
+def _at_least(projection: Projection) -> float:
+    """How far answers move at least: where pricing has ended, as far as those of the pool, by all appearances."""
+    return projection.upper if projection.ended else projection.lower
 
 
 def _method(projection: Projection) -> str:

@@ -19,7 +19,7 @@ from parcomp.model import Query, Workload, over_codes
 from parcomp.model.compile import compilable, compile_workload
 from parcomp.noise import JointNoise
 
-__all__ = ["Problem", "Progress"]
+__all__ = ["FactsError", "Problem", "Progress"]
 
 Progress: TypeAlias = Callable[[str], None]
 """Told in a few words how far an estimate has come."""
@@ -38,6 +38,14 @@ _CHECK_SECONDS: Final = 5.0
 
 _MISSED: Final = 1e-3
 """By how much facts may be missed, as a part of the noise."""
+
+
+class FactsError(WorkloadError):
+    """Facts that no table has; ``place`` is that of the worst one in the order in which they were given."""
+
+    def __init__(self, message: str, place: int | None = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class Problem:
@@ -62,6 +70,7 @@ class Problem:
         self.noisy = np.flatnonzero((deviation > 0) & ~empty)
         exact = np.flatnonzero((deviation == 0) & ~empty)
         more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
+        self._places = [place for place, query in enumerate(facts) if not query.is_contradiction]
         self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
         if outside and self._columns.whole:
             # What is outside satisfies no test, not even of all declared values, so it is one more value of each.
@@ -92,9 +101,11 @@ class Problem:
 
         found = project(self._source, self._target, self.pool, deadline, said)
         if found.missed > _MISSED * max(self._target.noise, 1.0) and time.monotonic() < deadline:
-            raise WorkloadError(
+            missed = np.abs(self.pool.answers() - self._target.answers)[len(self._columns) - len(self._places) :]
+            raise FactsError(
                 f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
-                "do the facts contradict each other, or the answers of scale 0?"
+                "do the facts contradict each other, or the answers of scale 0? Correct this one, or those that it goes with",
+                self._places[int(missed.argmax())] if len(missed) else None,
             )
         return found
 
@@ -153,11 +164,11 @@ def _joined(workload: Workload, queries: Sequence[Query]) -> Workload:
 
 
 def _check_facts(facts: Mapping[Query, float]) -> None:
-    for query, count in facts.items():
+    for place, (query, count) in enumerate(facts.items()):
         number = isinstance(count, (int, float, np.integer, np.floating)) and not isinstance(count, bool)
         if not isinstance(query, Query) or not number or not 0 <= count <= LARGEST:
             raise ArgumentError(
                 f"a fact is the count of a query, at least 0 and at most 1e15, not {shown(count)} of {shown(query)}"
             )
         if query.is_contradiction and count:
-            raise WorkloadError("no row satisfies a contradiction, so its count cannot be a fact above 0")
+            raise FactsError("no row satisfies a contradiction, so its count cannot be a fact above 0", place)

@@ -34,6 +34,10 @@ _SETTLED = 1e-6
 _ROUGH, _FINE = 0.2, 0.01
 """Down to which slope descent goes, and the interior method while rows join, as a part of what the best row gained."""
 
+_LAST = 0.2
+"""Where the best row gains less than this part of what noise is worth, the next answers of the pool may be the last.
+They are worked out to the end at once: of many rows, such as the atoms of a strategy, each time takes seconds."""
+
 _FAR = 2.0
 """The exact projection moves answers no further than noise did, which is hardly ever this many times its size."""
 
@@ -116,33 +120,37 @@ def project(
     state = _State(target, pool)
     settled = _SETTLED * target.slope
     rounds, stalled, rough, tight = 0, 0, True, False
+    proof = _Proof(target)
     while True:
         rounds += 1
         gains = state.gains()
         priced = source.price(gains)
         best = float(priced.gains.max(initial=0.0))
         joined = pool.join(priced.flags[priced.gains > settled])
+        if source.exact:
+            proof.see(gains, priced.bound)
         tell(rounds, best)
         if late := time.monotonic() >= deadline:
             break
         if rough and joined and best > target.slope:
             state.descend(_ROUGH * best)
-        elif rough or joined:
+        elif rough or (joined and best > _LAST * target.slope):
             # Few rows are missing: the exact answers of the pool tell which.
             rough, tight = False, False
             state.settle(max(settled, _FINE * best), _LOOSE_GAP)
-        elif not tight or ((best > settled or not state.met(settled)) and stalled < _STALLS):
-            stalled += tight
+        elif not tight or joined or ((best > settled or not state.met(settled)) and stalled < _STALLS):
+            stalled += tight and not joined
             tight = True
             state.settle(settled, near=10.0**stalled * _NEAR)
         elif source.exact:
             break
         else:
             priced = source.prove(gains, deadline, settled)
+            proof.see(gains, priced.bound)
             if not pool.join(priced.flags[priced.gains > settled]):
                 break
             state.settle(settled)
-    return _certified(target, state, gains, max(0.0, priced.bound), rounds, not late)
+    return proof.certified(state, gains, rounds, not late)
 
 
 def redraw(source: RowSource, target: Target, pool: Pool, answers: Floats) -> Floats:
@@ -205,21 +213,36 @@ class _State:
         self._multipliers = self._multipliers + stiff * (self._pool.answers() - self._target.answers)[facts]
 
 
-def _certified(target: Target, state: _State, gains: Floats, bound: float, rounds: int, ended: bool) -> Projection:
-    """The nearest point of the half-space that is proven, where no row gains more than ``bound``."""
-    noisy = ~target.facts
-    possible = target.answers - np.where(noisy, gains / target.weights, 0.0)
-    roots = np.sqrt(target.weights[noisy])
-    upper = float(np.linalg.norm(gains[noisy] / roots))
-    values, lower = target.answers.copy(), 0.0
-    if math.isfinite(bound):
-        normal = bound - gains
-        short = -float(normal @ target.answers)
-        length = float(np.linalg.norm(normal[noisy] / roots))
-        if short > 0 and length > 0:
-            lower = min(short / length, upper)
-            values[noisy] += short / length**2 * normal[noisy] / target.weights[noisy]
-    # No count is below 0, so cutting there brings each nearer to the truth, whatever it weighs.
-    values[noisy] = np.maximum(values[noisy], 0.0)
-    still = _STILL * target.noise * math.sqrt(max(1, int(noisy.sum())))
-    return Projection(possible, values, lower, upper, state.missed(), still, ended, rounds)
+class _Proof:
+    """The farthest half-space that was proven so far: when the time is up, what holds is not lost for the last step."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._noisy = ~target.facts
+        self._roots = np.sqrt(target.weights[self._noisy])
+        self._lower = 0.0
+        self._step = np.zeros(int(self._noisy.sum()))
+        """From the answers to its nearest point."""
+
+    def see(self, gains: Floats, bound: float) -> None:
+        """Take in the half-space that follows where no row gains more than ``bound``."""
+        target, noisy, bound = self._target, self._noisy, max(0.0, bound)
+        if math.isfinite(bound):
+            normal = bound - gains
+            short = -float(normal @ target.answers)
+            length = float(np.linalg.norm(normal[noisy] / self._roots))
+            if short > 0 and length > 0 and short / length > self._lower:
+                self._lower = short / length
+                self._step = short / length**2 * normal[noisy] / target.weights[noisy]
+
+    def certified(self, state: _State, gains: Floats, rounds: int, ended: bool) -> Projection:
+        """The nearest point of the best half-space, beside the answers of the pool as they are."""
+        target, noisy = self._target, self._noisy
+        possible = target.answers - np.where(noisy, gains / target.weights, 0.0)
+        upper = float(np.linalg.norm(gains[noisy] / self._roots))
+        values = target.answers.copy()
+        values[noisy] += self._step
+        # No count is below 0, so cutting there brings each nearer to the truth, whatever it weighs.
+        values[noisy] = np.maximum(values[noisy], 0.0)
+        still = _STILL * target.noise * math.sqrt(max(1, int(noisy.sum())))
+        return Projection(possible, values, min(self._lower, upper), upper, state.missed(), still, ended, rounds)

@@ -347,6 +347,9 @@ def _fixed(value: object) -> str:
     if isinstance(value, Answer):
         document = value.as_json()
         others = {name: one for name, one in document.items() if name != "notes"}
+        if "estimate_method" in others:
+            # Whether the time was enough follows from the numbers too.
+            others["estimate_method"] = _LONGEST_METHOD
         longest = len(_fixed({**others, "notes": longest_notes(value)}))
         return _fixed(document).ljust(longest + _room_left(value, "columns" in document))
     if isinstance(value, EstimatedCount):
