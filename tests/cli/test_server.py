@@ -206,7 +206,7 @@ def test_a_batch_of_a_server_is_as_one_of_settings(capsys, tmp_path, monkeypatch
             assert words in " ".join(" ".join([*said[0][0], said[0][1]]).split())
             assert said[0] == said[1]
         assert main(["batch", str(file), "--rho", "0.0001", "--dummy", "--server", served.url]) == 0
-        assert "count of every row, by sex" in shown(capsys)
+        assert "2  count of every row, by sex" in shown(capsys)
     assert len(said[0][0]) > 4
 
 

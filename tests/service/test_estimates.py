@@ -74,7 +74,16 @@ def test_clients_and_commands_say_the_same(served: Served, capsys):
     derived = served.call("POST", "/v1/answers", json={"sql": WOMEN, "derive": True, "estimate": True}).json()
     assert derived["estimate"] is not None
     with Client(served.url, served.keys["anna"]) as client:
-        assert client.estimates(interval=0.9) == told
+        found = client.estimates(interval=0.9)
+        assert isinstance(found, Estimates)
+        assert found.document() == told
+        assert [one.value for one in found] == found.to_pandas()["value"].tolist()
+        assert str(found).count("count where age = ") == 10
+        derivation = client.ask(WOMEN, derive=True, estimate=True)
+        assert (derivation.estimate, list(derivation.estimate_interval)) == (
+            derived["estimate"],
+            derived["estimate_interval"],
+        )
         assert client.ask(WOMEN, derive=True, estimate=True).as_json() == derived
         with pytest.raises(ArgumentError, match="derive=True too"):
             client.ask(WOMEN, epsilon="0.1", estimate=True)
@@ -86,7 +95,7 @@ def test_clients_and_commands_say_the_same(served: Served, capsys):
             return await client.estimates(interval=0.9), await client.ask(WOMEN, derive=True, estimate=True)
 
     estimates, answer = run_async(asked())
-    assert (estimates, answer.as_json()) == (told, derived)
+    assert (estimates.document(), answer.as_json()) == (told, derived)
     local = ["-c", str(served.path), "--as", "anna"]
     for options in (local, ["--server", served.url]):
         assert main(["estimate", "--interval", "0.9", "--json", *options]) == 0

@@ -37,7 +37,6 @@ from parcomp.custodian.request import Asked
 from parcomp.custodian.retrospect import (
     NO_ESTIMATE,
     OVERALL_NOTE,
-    Estimates,
     View,
     derived_estimates,
     estimates_of,
@@ -45,7 +44,7 @@ from parcomp.custodian.retrospect import (
 )
 from parcomp.custodian.wording import derived_answer, worded
 from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, shown
-from parcomp.figures import Figure
+from parcomp.figures import Estimates, Figure
 from parcomp.ledger import Charge, Entry, Ledger, Request, StrategyRecord, Transaction
 from parcomp.model import Item, Query, Selection
 
