@@ -329,7 +329,9 @@ def test_a_session_with_a_server(served, tmp_path):
 
 def test_statements_are_piped_to_a_server(served):
     command = [sys.executable, "-m", "parcomp.cli", "shell", "--server", served.url, "--epsilon", "0.1"]
-    done = subprocess.run(command, input=f"{WOMEN};\n? {MEN};\n\\estimate\nSELECT x;", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=f"{WOMEN};\n? {MEN};\n\\estimate\nSELECT x;", capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "charge 1, ε = 0.1" in done.stdout
     assert "estimates of 1 count that you have paid for" in done.stdout

@@ -126,7 +126,10 @@ def test_a_plan_is_a_frame_and_shows_itself(tmp_path: Path) -> None:
     assert frame.attrs["mean_error"] == plan.mean_error
     assert plan.to_polars()["expected_error"].to_list() == plan.expected_errors.tolist()
     assert "mean plan for 3 queries: ε = 1 on the heaviest row" in read(plan).text
-    plan.plot(tmp_path / "plan.png")
+    axes = plan.plot(tmp_path / "plan.png")
+    assert all("×" not in label.get_text() for label in axes.get_xticklabels())
+    # Beneath the axis, where no line is.
+    assert axes.get_legend().get_bbox_to_anchor().y0 < axes.bbox.y0
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 

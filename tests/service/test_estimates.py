@@ -55,7 +55,9 @@ def test_each_analyst_gets_estimates_of_the_own_counts(served: Served):
     ["interval=0", "interval=1", "interval=0.9999999999999999", "interval=nan", "interval=x", "interval=", "facts=1"],
 )
 def test_queries_that_are_not_taken(served: Served, query):
-    check_problem(served.get(f"/v1/estimates?{query}"), 400, "")
+    told = check_problem(served.get(f"/v1/estimates?{query}"), 400, "request")
+    assert "body" not in told["title"]
+    assert "interval" in told["detail"]
 
 
 @pytest.mark.parametrize("body", [{"estimate": True, "epsilon": "0.1"}, {"derive": True, "estimate": 1}])

@@ -10,7 +10,7 @@ from parcomp.figures import conditions_in_words, count_in_words, is_one_value, p
 from parcomp.tabular import counted
 
 if TYPE_CHECKING:
-    from parcomp.model import Attribute, Domain
+    from parcomp.model import Attribute, Binned, Domain
 
 __all__ = ["statement_in_words", "where_in_words"]
 
@@ -100,8 +100,9 @@ def _condition(name: str, written: object, domain: Domain | None) -> str:
             if written == members and not is_one_value(written):
                 return f"{level} = {label}"
     attribute = None if domain is None else domain.attributes.get(name)
-    told = predicate_in_words(_listed(written, attribute))
-    return f"{name} = {told}" if is_one_value(written) else f"{name} {told}"
+    listed = _listed(written, attribute)
+    told = predicate_in_words(listed)
+    return f"{name} = {told}" if is_one_value(listed) else f"{name} {told}"
 
 
 def _levels(name: str, domain: Domain | None) -> Iterator[tuple[str, list[tuple[str, object]]]]:
@@ -118,9 +119,11 @@ def _levels(name: str, domain: Domain | None) -> Iterator[tuple[str, list[tuple[
 
 
 def _listed(written: object, attribute: Attribute | None) -> object:
-    """A predicate in which runs of categories are lists of them."""
-    from parcomp.model import Categorical
+    """A predicate in which runs of categories are lists of them, and bins are told by both ends."""
+    from parcomp.model import Binned, Categorical
 
+    if isinstance(attribute, Binned):
+        return _bins(written, attribute)
     if not isinstance(attribute, Categorical):
         return written
     if isinstance(written, list):
@@ -133,3 +136,17 @@ def _listed(written: object, attribute: Attribute | None) -> object:
         return written
     run = values[values.index(written["from"]) : values.index(written["to"]) + 1]
     return run if len(run) <= _LISTED else [run[0], f"{len(run) - 2:,} more", run[-1]]
+
+
+def _bins(written: object, attribute: Binned) -> object:
+    """A predicate on bins, of which one is named by its lower edge."""
+    if isinstance(written, list):
+        return [_bins(one, attribute) for one in written]
+    if isinstance(written, dict) and "not" in written:
+        return {"not": _bins(written["not"], attribute)}
+    if not is_one_value(written) or written is None:
+        return written
+    code = attribute.code(written)
+    if code is None:
+        return written
+    return {"from": written, "below": attribute.edge(code + 1)}
