@@ -14,6 +14,7 @@ import pytest
 
 from parcomp.custodian import Answer, AnswerColumn, Batch, Figure, Quote
 from parcomp.errors import ArgumentError, ParcompError
+from parcomp.figures import batch_lines
 from tests.custodian.answers import answer, figures, with_estimates
 
 BY_SEX = answer({"sex": ["F", "M"]}, {"count": figures(100, 90)})
@@ -217,6 +218,9 @@ def test_a_batch_is_one_table_with_its_notes_once() -> None:
     assert lines[5] == "4  groups"
     assert lines[-2:] == ["of all", "statements 2 to 3: of some"]
     assert "estimate" not in str(lines)
+    narrow = batch_lines(["d " * 90], [TOTAL], width=70)
+    assert len(narrow[1]) == 70
+    assert "180 to 200" in narrow[1]
     told = str(Batch((with_estimates(TOTAL, 191.5), SEVERAL), ("a", "b")))
     assert "estimate" in told.splitlines()[0]
     assert "191.50" in told

@@ -500,6 +500,10 @@ def test_estimates_stand_beside_answers_with_noise_of_their_own(tmp_path):
         assert [one.groups for one in answers] == [one.groups for one in plain]
         assert all(one.measured[0].estimates is not None for one in answers[:-1])
         assert answers[-1].measured[0].estimates is None
+        # It is said of estimates where there are some, and once of a batch.
+        said = [any("say together" in note for note in one.notes) for one in answers]
+        assert said == [True] * (len(answers) - 1) + [False]
+        assert str(answers).count("say together") == 1
         total, women, men = answers[0].estimate, *(one.value for one in answers[2].columns[1].estimates)
         assert women + men <= total + 1e-6
         assert {"estimate", "estimate_low", "estimate_high"} <= set(answers[0].to_pandas().columns)
