@@ -350,6 +350,11 @@ def test_nothing_and_much_that_was_paid_for(tmp_path, capsys, monkeypatch):
     told = capsys.readouterr().out
     assert "earlier" not in told
     assert "1.1 " in told
+    # In the words of a batch and of the ledger, so that it can be joined with them.
+    assert main(["ledger", "show", "-c", str(path)]) == 0
+    assert "count where age 0 to 3" in capsys.readouterr().out
+    assert "count where age 0 to 3 " in told
+    assert "count where age = 9 and sex = M" in told
     monkeypatch.setattr(retrospect, "_MOST", 15)
     assert main(["estimate", "-c", str(path)]) == 0
     assert "1 charge, as there are too many counts" in " ".join(capsys.readouterr().out.split())

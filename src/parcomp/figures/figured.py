@@ -121,7 +121,7 @@ class AnswerColumn:
             return ["–"] * min(len(self.values), most), ["–"] * min(len(self.values), most)
         figures, decimals = self.estimates[:most], self._needed
         values = ["–" if one.value is None else count_text(one.value, decimals) for one in figures]
-        return values, [interval_text(one, decimals) for one in figures]
+        return values, [_about(one, decimals) for one in figures]
 
 
 class Figured(Tabular):
@@ -315,6 +315,13 @@ def interval_text(figure: Figure, decimals: int | None = None) -> str:
         return "–"
     low, high = (number_text(end, decimals) for end in (figure.low, figure.high))
     return f"{'about ' if figure.approximate else ''}{low} to {high}"
+
+
+def _about(estimate: Figure, decimals: int | None) -> str:
+    """The interval of an estimated count."""
+    if estimate.low is None or estimate.high is None:
+        return "–"
+    return f"about {count_text(estimate.low, decimals)} to {count_text(estimate.high, decimals)}"
 
 
 def figure_columns(figures: Sequence[Figure]) -> list[tuple[int | float | None, ...]]:

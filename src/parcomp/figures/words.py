@@ -42,10 +42,13 @@ def is_one_value(written: object) -> bool:
 def conditions_in_words(where: Mapping[str, Any], listed: Callable[[str, Any], str] | None = None) -> str:
     """What rows have to satisfy; ``listed`` may know other words for an attribute and its predicate.
 
-    >>> conditions_in_words({"grade": {"from": 4, "to": 12}, "region": "East"})
+    Attributes are sorted by their names, as in the canonical text of a statement, so that words can be joined by.
+
+    >>> conditions_in_words({"region": "East", "grade": {"from": 4, "to": 12}})
     'grade 4 to 12 and region = East'
     """
-    return " and ".join(map(listed or _condition, where, where.values()))
+    say = listed or _condition
+    return " and ".join(say(name, where[name]) for name in sorted(where))
 
 
 def count_in_words(where: Mapping[str, Any], listed: Callable[[str, Any], str] | None = None) -> str:
