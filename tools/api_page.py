@@ -21,6 +21,7 @@ PACKAGES = (
     "parcomp.planning",
     "parcomp.estimation",
     "parcomp.custodian",
+    "parcomp.client",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 WIDTH = 110

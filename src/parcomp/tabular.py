@@ -27,18 +27,27 @@ if TYPE_CHECKING:
 __all__ = [
     "Columns",
     "Tabular",
+    "count_text",
     "counted",
     "days_of",
+    "decimals_beside",
     "decimals_of",
     "error_text",
     "label_text",
     "number_text",
     "rounded_text",
+    "shortened",
     "text_table",
 ]
 
-_NOTHING = 1e-9
-"""Less than any error that someone could tell from none."""
+_LITTLE = 1e-3
+"""Errors, and estimated counts, below this are told apart by nobody."""
+
+_OF_A_WIDTH = 3
+"""So many digits of how uncertain a number is are told, and as many of the number itself."""
+
+_LEAST_TEXT = 24
+"""Characters that a text keeps where a table has to be narrower."""
 
 _MOST_DECIMALS = 6
 """Numbers with more decimals are not in steps of an attribute but worked out, as averages are."""
@@ -207,10 +216,44 @@ def rounded_text(number: float, digits: int) -> str:
 def error_text(error: float) -> str:
     """A mean error to four digits; one that is next to nothing is said to be so.
 
-    >>> error_text(12_345.678), error_text(0.5), error_text(6.676e-15), error_text(0)
-    ('± 12,350', '± 0.5', 'below 1e-9', '± 0')
+    >>> error_text(12_345.678), error_text(0.5), error_text(7.229e-05), error_text(0)
+    ('± 12,350', '± 0.5', 'below 0.001', '± 0')
     """
-    return "below 1e-9" if 0 < error < _NOTHING else f"± {rounded_text(error, 4)}"
+    return f"below {_LITTLE:g}" if 0 < error < _LITTLE else f"± {rounded_text(error, 4)}"
+
+
+def count_text(count: float, decimals: int | None = None) -> str:
+    """An estimated count, which is next to nothing where it is far below one.
+
+    >>> count_text(1.16e-05, 2), count_text(239.608, 1), count_text(0.0, 1)
+    ('below 0.001', '239.6', '0')
+    """
+    return "0" if not count else f"below {_LITTLE:g}" if 0 < count < _LITTLE else number_text(count, decimals)
+
+
+def decimals_beside(figures: Iterable[tuple[float | None, float | None, float | None]]) -> int | None:
+    """How many decimals numbers need that stand beside each other, each with its interval; None where it takes many.
+
+    The least uncertain one has three digits of its uncertainty.
+
+    >>> decimals_beside([(243.88, 240.049, 247.71)]), decimals_beside([(1e6, 0.9e6, 1.1e6), (5, None, None)])
+    (2, 0)
+    """
+    widths = [(high - low) / 2 for _, low, high in figures if low is not None and high is not None and high > low]
+    if not widths or not math.isfinite(min(widths)):
+        return None
+    decimals = max(_OF_A_WIDTH - 1 - _magnitude(min(widths)), 0)
+    return decimals if decimals <= _MOST_DECIMALS else None
+
+
+def shortened(words: str, most: int) -> str:
+    """Words on one line, cut off where they take more characters.
+
+    >>> shortened("SELECT  COUNT(*) FROM people", 12)
+    'SELECT COUN…'
+    """
+    line = one_line(" ".join(words.split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _magnitude(number: float) -> int:
@@ -231,12 +274,27 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """A table without lines, with columns as wide as what they hold; ``right`` says which are aligned to the right."""
+def text_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    long: int | None = None,
+    width: int | None = None,
+) -> str:
+    """A table without lines, with columns as wide as what they hold; ``right`` says which are aligned to the right.
+
+    Texts of the column ``long`` are cut off where the table would be wider than ``width``.
+    """
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  only who prints a table needs it
 
-    listed = [list(map(one_line, headings)), *rows] if any(headings) else rows
-    widths = [max(cell_len(row[place]) for row in listed) for place in range(len(headings))]
+    listed = [list(map(one_line, headings)), *map(list, rows)] if any(headings) else list(map(list, rows))
+    widths = [max((cell_len(row[place]) for row in listed), default=0) for place in range(len(headings))]
+    if long is not None and width is not None:
+        room = max(width - sum(widths) - 2 * (len(widths) - 1) + widths[long], _LEAST_TEXT)
+        for row in listed:
+            if cell_len(row[long]) > room:
+                row[long] = f"{set_cell_size(row[long], room - 1).rstrip()}…"
+        widths[long] = min(widths[long], room)
     lines = []
     for row in listed:
         cells = [

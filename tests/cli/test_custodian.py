@@ -168,6 +168,10 @@ def test_a_batch_may_be_measured_together(settings, capsys, tmp_path):
     told = capsys.readouterr().out
     assert "estimate " in told
     assert "charge 1 paid for it" in told
+    # A line for each answer, and what is to be said of them once.
+    assert told.count("measured together with all statements") == 1
+    lines = [line.split()[:5] for line in told.splitlines()[1:4]]
+    assert lines == [["1", "count", "where", "sex", "="], ["2", "count", "of", "every", "row"], ["3", *lines[0][1:]]]
     assert len(charges(settings, capsys)) == 1
     assert main(["ledger", "show", "-c", settings]) == 0
     assert "3 statements measured together" in " ".join(capsys.readouterr().out.split())

@@ -352,7 +352,15 @@ def test_all_that_was_paid_for_is_estimated_from(bought, tmp_path, capsys):
     assert found[0]["value"] == pytest.approx(found[1]["value"] + found[2]["value"], abs=1e-3)
     assert main([*bought, "--interval", "0.5"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    for words in ("estimates of 4 counts", "50 % interval", "2.2 sex: M", "every row", "proven", "50 %, guaranteed"):
+    for words in (
+        "estimates of 4 counts",
+        "about 50 %",
+        "2.2 count where sex = M",
+        "3 count where age 0 to 4",
+        "1 count of every row",
+        "proven",
+        "50 %, guaranteed",
+    ):
         assert words in told
     (tmp_path / "facts.jsonl").write_text('{"where": {}, "value": 90}')
     assert main([*bought, "--facts", str(tmp_path / "facts.jsonl"), "--json"]) == 0
@@ -373,7 +381,16 @@ def test_nothing_and_much_that_was_paid_for(tmp_path, capsys, monkeypatch):
         for age in range(9):
             custodian.ask(f"SELECT COUNT(*) FROM people WHERE age <= {age}", epsilon="0.5")
     assert main(["estimate", "-c", str(path)]) == 0
-    assert "9 earlier ones (--json has all)" in capsys.readouterr().out
+    assert "9 earlier ones (parcomp estimate --all lists them)" in capsys.readouterr().out
+    assert main(["estimate", "-c", str(path), "--all"]) == 0
+    told = capsys.readouterr().out
+    assert "earlier" not in told
+    assert "1.1 " in told
+    # In the words of a batch and of the ledger, so that it can be joined with them.
+    assert main(["ledger", "show", "-c", str(path)]) == 0
+    assert "count where age 0 to 3" in capsys.readouterr().out
+    assert "count where age 0 to 3 " in told
+    assert "count where age = 9 and sex = M" in told
     monkeypatch.setattr(retrospect, "_MOST", 15)
     assert main(["estimate", "-c", str(path)]) == 0
     assert "1 charge, as there are too many counts" in " ".join(capsys.readouterr().out.split())

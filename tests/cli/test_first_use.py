@@ -81,7 +81,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(tmp_path, capsys, monkeypatch
     for name, values in zip(answer["names"], answer["columns"], strict=True):
         assert name in printed
         assert all(f"{value:.6g}" in printed for value in values if isinstance(value, float | int))
-    assert "expected errors: people below 1e-9, average_age" in printed
+    assert "expected errors: people below 0.001, average_age" in printed
 
 
 def test_a_quote_of_what_was_bought_has_the_error_of_what_is_handed_out(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """``parcomp plan`` as people and programs use it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -81,6 +82,8 @@ def test_people_see_means_a_chart_and_both_ends(tmp_path, capsys):
     arguments = ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "census.jsonl")]
     assert main([*arguments, "--measure", "zcdp", "--budget", "1", "--plot", str(tmp_path / "out" / "plan.png")]) == 0
     shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines() if re.match(r" *[0-9.,]+ +– ", line)]
+    assert len({len(row[0].partition(".")[2]) for row in rows} | {len(row[2].partition(".")[2]) for row in rows}) == 1
     for text in ("mean plan for 200 queries", "mean error, uniform", "queries by expected error", "cost ρ", "█", "…"):
         assert text in shown
     assert (tmp_path / "out" / "plan.png").read_bytes().startswith(b"\x89PNG")

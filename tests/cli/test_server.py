@@ -206,7 +206,7 @@ def test_a_batch_of_a_server_is_as_one_of_settings(capsys, tmp_path, monkeypatch
             assert words in " ".join(" ".join([*said[0][0], said[0][1]]).split())
             assert said[0] == said[1]
         assert main(["batch", str(file), "--rho", "0.0001", "--dummy", "--server", served.url]) == 0
-        assert "count of every row, by sex" in shown(capsys)
+        assert "2  count of every row, by sex" in shown(capsys)
     assert len(said[0][0]) > 4
 
 
@@ -329,7 +329,10 @@ def test_a_session_with_a_server(served, tmp_path):
 
 def test_statements_are_piped_to_a_server(served):
     command = [sys.executable, "-m", "parcomp.cli", "shell", "--server", served.url, "--epsilon", "0.1"]
-    done = subprocess.run(command, input=f"{WOMEN};\n? {MEN};\nSELECT x;", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=f"{WOMEN};\n? {MEN};\n\\estimate\nSELECT x;", capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "charge 1, ε = 0.1" in done.stdout
-    assert "standard input:3" in done.stderr
+    assert "estimates of 1 count that you have paid for" in done.stdout
+    assert "standard input:4" in done.stderr

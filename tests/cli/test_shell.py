@@ -255,6 +255,14 @@ def test_piped_statements_are_answered_in_order(settings):
     assert charges(settings) == [1]
 
 
+def test_all_that_was_bought_is_estimated_at_the_prompt(settings):
+    ended = piped(settings, f"{WOMEN}\n\n\\estimate", "--epsilon", "0.1")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "estimates of 1 count that you have paid for" in ended.stdout
+    assert ended.stdout.splitlines()[-1].startswith("1       count where sex = F")
+    assert charges(settings) == [1]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "expected"),
     [

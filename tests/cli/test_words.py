@@ -82,6 +82,25 @@ def test_an_error_of_a_command_that_prints_json_is_json(name, capsys, tmp_path, 
     assert capsys.readouterr().err == f"parcomp: {error['message']}\n"
 
 
+def test_a_choice_that_there_is_not_is_told_plainly(capsys):
+    assert main(["plan", "--domain", "d.json", "w.jsonl", "--budget", "1", "--strategy", "atom"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("parcomp: Invalid value for '--strategy': 'atom' is not one of 'independent', ")
+
+
+def test_what_cannot_be_part_of_a_strategy_has_its_line(capsys, settings, tmp_path):
+    file = tmp_path / "report.sql"
+    file.write_text(f"{ALL};\n\nSELECT SUM(age) FROM people;\n")
+    together = ["--as", "anna", "--budget", "0.1", "--strategy", "atoms"]
+    for more in ([], ["--quote"]):
+        error = error_of(capsys, ["batch", str(file), "-c", str(settings), *together, *more])
+        assert (error["type"], error["file"], error["line"]) == ("file", str(file), 3)
+        assert "ask it by itself, or the batch with --strategy auto" in error["message"]
+    # What is of the batch has no line.
+    correlated = error_of(capsys, ["batch", str(file), "-c", str(settings), *together[:-1], "correlated"])
+    assert correlated["type"] == "workload"
+
+
 def test_json_errors_carry_what_is_known(capsys, settings, tmp_path):
     asked = ["-c", str(settings), "--as", "anna"]
     refused = error_of(capsys, ["ask", ALL, *asked, "--epsilon", "0.6"], 3)
@@ -218,6 +237,8 @@ def test_categories_are_listed_and_not_told_by_a_range():
         ("SELECT COUNT(*) FROM visits WHERE chapter = 'Neoplasms'", "count where chapter = Neoplasms"),
         ("SELECT COUNT(*) FROM visits WHERE insured AND icd = 'C00'", "count where icd = C00 and insured = true"),
         ("SELECT COUNT(*) FROM visits WHERE income < 50", "count where income 0 to below 50"),
+        ("SELECT COUNT(*) FROM visits WHERE income >= 90", "count where income 90 to below 100"),
+        ("SELECT COUNT(*) FROM visits WHERE icd IS NULL AND NOT insured", "count where icd = null and insured = false"),
         (
             "SELECT COUNT(*) FROM visits GROUP BY CASE WHEN icd = 'C00' THEN 1 END",
             "count of every row, by icd in 2 bands",

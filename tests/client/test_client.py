@@ -130,7 +130,7 @@ def test_a_batch_is_a_list_and_a_frame(served: Served, anna: Client):
     assert list(frame["value"]) == [*(row[1] for row in batch[0].rows), batch[1].value]
     assert frame.attrs["costs"] == [0.01, 0.01]
     assert repr(batch) == "<ServedBatch of 2 answers>"
-    assert str(batch[:1]).startswith(f"{by_sex}\nsex")
+    assert str(batch[:1]).startswith(f"1  {by_sex}\nsex")
     assert batch.to_arrow().num_rows == 3
     assert [one["charge"] for one in batch.as_json()] == [one.charge for one in batch]
 

@@ -14,7 +14,8 @@ import pytest
 
 from parcomp.custodian import Answer, AnswerColumn, Batch, Figure, Quote
 from parcomp.errors import ArgumentError, ParcompError
-from tests.custodian.answers import answer, figures
+from parcomp.figures import batch_lines
+from tests.custodian.answers import answer, figures, with_estimates
 
 BY_SEX = answer({"sex": ["F", "M"]}, {"count": figures(100, 90)})
 TOTAL = answer({}, {"count": figures(190)})
@@ -183,11 +184,46 @@ def test_a_batch_is_a_list_and_stacks_its_answers() -> None:
     assert (len(batch), batch[0], list(batch)) == (3, TOTAL, [TOTAL, BY_SEX, SEVERAL])
     assert batch[1:].statements == ("two", "three")
     frame = batch.to_pandas()
-    assert list(frame.columns) == ["statement", "sex", "item", "value", "low", "high", "expected_error"]
+    # A missing label is a group of its own in one of them, and there is none in another.
+    assert frame["grouped_by"].tolist() == ["", "sex", "sex", "sex", "sex", "sex", "sex"]
+    assert list(batch[1:].to_pandas().columns) == [one for one in frame.columns if one != "grouped_by"]
+    assert list(frame.columns) == ["statement", "grouped_by", "sex", "item", "value", "low", "high", "expected_error"]
     assert frame["statement"].tolist() == ["one", "two", "two", "three", "three", "three", "three"]
     assert frame["item"].tolist() == ["count", "count", "count", "n", "n", "mean", "mean"]
     assert frame["value"].tolist()[:6] == [190, 100, 90, 100, 90, 3.5]
     assert frame["sex"].isna().tolist() == [True, False, False, False, True, False, True]
+
+
+def test_a_frame_of_a_batch_has_the_estimates_of_its_answers() -> None:
+    """Beside each figure, as that of a single answer has; missing where there is none."""
+    batch = Batch((with_estimates(TOTAL, 191.5), with_estimates(BY_SEX, 101.0, 90.5), SEVERAL), ("one", "two", "three"))
+    frame = batch.to_pandas()
+    assert list(frame.columns)[-3:] == ["estimate", "estimate_low", "estimate_high"]
+    assert frame["estimate"].tolist()[:3] == [191.5, 101.0, 90.5]
+    assert frame["estimate_low"].tolist()[:3] == [190.5, 100.0, 89.5]
+    assert frame["estimate"].isna().tolist() == [False] * 3 + [True] * 4
+    assert batch.to_arrow()["estimate_high"].to_pylist()[:3] == batch.to_polars()["estimate_high"].to_list()[:3]
+    assert batch.to_arrow()["estimate_high"].to_pylist()[:3] == [192.5, 102.0, 91.5]
+    assert "estimate" not in Batch((TOTAL,), ("one",)).to_pandas()
+
+
+def test_a_batch_is_one_table_with_its_notes_once() -> None:
+    """Whatever is said of several answers, and of which if not of all."""
+    noted = [replace(TOTAL, notes=("of all", *more)) for more in ((), ("of some",), ("of some",))]
+    lines = str(Batch((*noted, replace(BY_SEX, notes=("of all",))), ("a", "b", "c " * 90, "groups"))).splitlines()
+    assert lines[0].split()[:6] == ["number", "statement", "value", "95", "%", "interval"]
+    assert [line.split()[:3] for line in lines[1:3]] == [["1", "a", "190"], ["2", "b", "190"]]
+    assert "…" in lines[3]
+    assert len(lines[3]) < 130
+    assert lines[5] == "4  groups"
+    assert lines[-2:] == ["of all", "statements 2 to 3: of some"]
+    assert "estimate" not in str(lines)
+    narrow = batch_lines(["d " * 90], [TOTAL], width=70)
+    assert len(narrow[1]) == 70
+    assert "180 to 200" in narrow[1]
+    told = str(Batch((with_estimates(TOTAL, 191.5), SEVERAL), ("a", "b")))
+    assert "estimate" in told.splitlines()[0]
+    assert "191.50" in told
 
 
 def test_a_quote_is_a_frame_of_one_row() -> None:
@@ -238,7 +274,7 @@ def test_an_answer_of_groups_alone_has_no_figures() -> None:
 
 def test_errors_next_to_nothing_are_said_to_be_so() -> None:
     found = Answer(1, (AnswerColumn.of("count", (Figure(1, 1, 1, 6.7e-15),)),), 1, 6.7e-15, cached=False)
-    assert str(found).splitlines()[-1] == "expected error below 1e-9; charge 1, cost 1"
+    assert str(found).splitlines()[-1] == "expected error below 0.001; charge 1, cost 1"
 
 
 def test_errors_that_differ_from_group_to_group_are_told_by_their_range() -> None:

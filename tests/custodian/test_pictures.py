@@ -13,10 +13,10 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure as Picture
 
 import parcomp as pc
-from parcomp.custodian import Answer, Batch, BatchQuote, Quote
+from parcomp.custodian import Answer, Batch, BatchQuote, EstimatedCount, Estimates, Quote
 from parcomp.errors import ArgumentError, FileError
 from parcomp.markup import error_bar
-from tests.custodian.answers import answer, figures
+from tests.custodian.answers import answer, figures, with_estimates
 
 EVIL = '<script>alert("x")</script>&\'"'
 ALLOWED = {"div", "span", "table", "tr", "th", "td", "svg", "rect", "line"}
@@ -126,7 +126,10 @@ def test_a_plan_is_a_frame_and_shows_itself(tmp_path: Path) -> None:
     assert frame.attrs["mean_error"] == plan.mean_error
     assert plan.to_polars()["expected_error"].to_list() == plan.expected_errors.tolist()
     assert "mean plan for 3 queries: ε = 1 on the heaviest row" in read(plan).text
-    plan.plot(tmp_path / "plan.png")
+    axes = plan.plot(tmp_path / "plan.png")
+    assert all("×" not in label.get_text() for label in axes.get_xticklabels())
+    # Beneath the axis, where no line is.
+    assert axes.get_legend().get_bbox_to_anchor().y0 < axes.bbox.y0
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -178,12 +181,87 @@ def test_a_column_is_chosen_by_name_and_axes_are_the_callers() -> None:
 def test_batches_and_quotes_are_drawn(tmp_path: Path) -> None:
     batch = Batch((ANSWERS["a number"], ANSWERS["groups"], ANSWERS["a number"]), ("one", "two", "three"))
     axes = batch.plot()
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3"]
+    assert [label.get_text()[:6] for label in axes.get_xticklabels()] == ["1", "2 <scr", "2 null", "2 true", "3"]
+    assert axes.get_xlabel() == "statement, and its group"
+    assert "left out" not in axes.get_title()
+    only_groups = replace(ANSWERS["groups"], columns=ANSWERS["groups"].labels)
     with pytest.raises(ArgumentError, match="one by one"):
-        batch[1:2].plot()
+        Batch((only_groups, ANSWERS["many groups"]), ("none", "many")).plot()
+    partly = Batch((ANSWERS["many groups"], ANSWERS["a number"]), ("many", "one")).plot()
+    assert partly.get_title().endswith("left out, as they have no figures or too many groups: 1")
     QUOTE.plot(tmp_path / "quote.png")
     BatchQuote((QUOTE, REFUSED), 0.25, fits=False).plot(tmp_path / "quotes.png")
     assert len(list(tmp_path.glob("*.png"))) == 2
+
+
+def test_estimates_are_hollow_marks_beside_the_answers() -> None:
+    """In every picture that has any, with a legend; in a map of two keys as a number."""
+    estimated = {name: with_estimates(one, *range(len(one))) for name, one in ANSWERS.items() if name != "no number"}
+    names = ("a number", "groups", "rehearsed")
+    for shown in (*(estimated[name] for name in names), Batch((estimated["groups"], ANSWERS["a number"]), ("a", "b"))):
+        axes = shown.plot()
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["answer, 95 %", "estimate, about 95 %"]
+        [marks] = [line for line in axes.get_lines() if line.get_label() == "estimate, about 95 %"]
+        assert marks.get_markerfacecolor() == "white"
+        # On the axis of values, in the order of the groups.
+        values = marks.get_xdata() if shown is estimated["a number"] else marks.get_ydata()
+        assert list(values) == list(range(len(values)))
+    cells = estimated["two keys"].plot()
+    assert any(text.get_text() == "1\n± 2.5\n≈ 0" for text in cells.texts)
+    assert cells.get_title() == "count\n≈ is the estimate"
+    assert ANSWERS["groups"].plot().get_legend() is None
+
+
+def test_small_counts_can_be_seen_beside_large_ones() -> None:
+    """By powers of ten where the spread asks for it, and never where it is no more than noise."""
+    assert answer({"a": range(4)}, {"count": figures(5_000, 12, 900, 40)}).plot().get_yscale() == "symlog"
+    assert answer({"a": range(4)}, {"count": figures(500, 120, 0, 40)}).plot().get_yscale() == "linear"
+    axes = answer({"a": range(3)}, {"count": figures(5_000, 12, -900)}).plot()
+    low, high = axes.get_ylim()
+    assert low < -910
+    assert high > 5_010
+
+
+def test_estimates_show_themselves(tmp_path: Path) -> None:
+    """As a table of text, in a notebook and as a picture."""
+    counts = [
+        EstimatedCount("1.1", 40.25, 41.7, 38.0, 42.5, "projection", 38.2, 45.2, 1, {"age": {"from": 1, "to": 3}}),
+        EstimatedCount("1.2", 1.1e-5, -3.2, 0.0, 2.5, "projection", -6.7, 0.3, 1, {EVIL: None}),
+        EstimatedCount("2", 90.0, 91, 85.5, 94.5, "projection", 81, 101, 2, {}),
+    ]
+    found = Estimates(tuple(counts), 0.9)
+    lines = str(found).splitlines()
+    assert lines[0] == "3 counts: 3 by projection"
+    assert lines[2].split("  ")[0] == "number"
+    assert "about 90 %" in lines[2]
+    assert "90 %, guaranteed" in lines[2]
+    told = [line.split() for line in lines[3:]]
+    assert told[0][1:7] == ["count", "where", "age", "1", "to", "3"]
+    assert told[0][7:] == ["40.25", "38.00", "to", "42.50", "41.70", "38.20", "to", "45.20"]
+    assert "below 0.001" in lines[4]
+    assert told[2][5:] == ["90.00", "85.50", "to", "94.50", "91", "81", "to", "101"]
+    assert str(found[0]) == "count where age 1 to 3: estimate 40.25, 38.00 to 42.50; answer 41.70, 38.20 to 45.20"
+    assert any(EVIL in text for text in read(found).text)
+    axes = found.plot(tmp_path / "estimates.png")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1.1", "1.2", "2"]
+    assert (tmp_path / "estimates.png").read_bytes().startswith(b"\x89PNG")
+    many = Estimates(tuple(counts[:1]) * 50, 0.9, left_out=2)
+    assert str(many).splitlines()[-1] == "… 10 more; to_pandas() has all"
+    assert "left out: 2 charges, as there are too many counts" in str(many)
+    assert str(Estimates((), 0.9)) == "no counts since the last load"
+
+
+def test_the_estimates_of_a_workload_show_themselves(tmp_path: Path) -> None:
+    domain = pc.Domain({"sex": pc.Categorical(["F", "M"])})
+    workload = pc.Workload(domain, [domain.query(), domain.query(sex="F")])
+    found = pc.estimate(workload, [100, -4], scales=[5, 5])
+    lines = str(found).splitlines()
+    assert lines[0] == "estimates of 2 queries: 2 by projection"
+    assert "95 %, if Gaussian" in lines[2]
+    assert lines[4].split()[:6] == ["2", "count", "where", "sex", "=", "F"]
+    assert "count where sex = F" in read(found).text
+    found.plot(tmp_path / "estimate.png")
+    assert (tmp_path / "estimate.png").exists()
 
 
 def test_a_picture_is_a_file_that_can_be_written(tmp_path: Path) -> None:

@@ -326,7 +326,7 @@ def test_rows_with_undeclared_values_are_counted_as_they_are_charged(tmp_path):
 )
 def test_what_is_no_count_of_a_conjunction_is_not_measured_together(tmp_path, statement, reason):
     with open_custodian(tmp_path, measure="gdp", budget="3") as custodian:
-        with pytest.raises(WorkloadError, match="statement 2 cannot be part of a strategy.*" + reason):
+        with pytest.raises(WorkloadError, match=f"statement 2 cannot be part of a strategy.*{reason}.*--strategy auto"):
             custodian.ask_batch([BATCH[0], statement], budget="1", strategy="correlated")
         assert not custodian.charges()
         answers = custodian.ask_batch([BATCH[0], statement], budget="1", strategy="auto")
@@ -502,6 +502,10 @@ def test_estimates_stand_beside_answers_with_noise_of_their_own(tmp_path):
         assert [one.groups for one in answers] == [one.groups for one in plain]
         assert all(one.measured[0].estimates is not None for one in answers[:-1])
         assert answers[-1].measured[0].estimates is None
+        # It is said of estimates where there are some, and once of a batch.
+        said = [any("say together" in note for note in one.notes) for one in answers]
+        assert said == [True] * (len(answers) - 1) + [False]
+        assert str(answers).count("say together") == 1
         total, women, men = answers[0].estimate, *(one.value for one in answers[2].columns[1].estimates)
         assert women + men <= total + 1e-6
         assert {"estimate", "estimate_low", "estimate_high"} <= set(answers[0].to_pandas().columns)

@@ -55,7 +55,9 @@ def test_each_analyst_gets_estimates_of_the_own_counts(served: Served):
     ["interval=0", "interval=1", "interval=0.9999999999999999", "interval=nan", "interval=x", "interval=", "facts=1"],
 )
 def test_queries_that_are_not_taken(served: Served, query):
-    check_problem(served.get(f"/v1/estimates?{query}"), 400, "")
+    told = check_problem(served.get(f"/v1/estimates?{query}"), 400, "request")
+    assert "body" not in told["title"]
+    assert "interval" in told["detail"]
 
 
 @pytest.mark.parametrize("body", [{"estimate": True, "epsilon": "0.1"}, {"derive": True, "estimate": 1}])
@@ -74,7 +76,16 @@ def test_clients_and_commands_say_the_same(served: Served, capsys):
     derived = served.call("POST", "/v1/answers", json={"sql": WOMEN, "derive": True, "estimate": True}).json()
     assert derived["estimate"] is not None
     with Client(served.url, served.keys["anna"]) as client:
-        assert client.estimates(interval=0.9) == told
+        found = client.estimates(interval=0.9)
+        assert isinstance(found, Estimates)
+        assert found.document() == told
+        assert [one.value for one in found] == found.to_pandas()["value"].tolist()
+        assert str(found).count("count where age = ") == 10
+        derivation = client.ask(WOMEN, derive=True, estimate=True)
+        assert (derivation.estimate, list(derivation.estimate_interval)) == (
+            derived["estimate"],
+            derived["estimate_interval"],
+        )
         assert client.ask(WOMEN, derive=True, estimate=True).as_json() == derived
         with pytest.raises(ArgumentError, match="derive=True too"):
             client.ask(WOMEN, epsilon="0.1", estimate=True)
@@ -86,7 +97,7 @@ def test_clients_and_commands_say_the_same(served: Served, capsys):
             return await client.estimates(interval=0.9), await client.ask(WOMEN, derive=True, estimate=True)
 
     estimates, answer = run_async(asked())
-    assert (estimates, answer.as_json()) == (told, derived)
+    assert (estimates.document(), answer.as_json()) == (told, derived)
     local = ["-c", str(served.path), "--as", "anna"]
     for options in (local, ["--server", served.url]):
         assert main(["estimate", "--interval", "0.9", "--json", *options]) == 0

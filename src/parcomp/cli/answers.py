@@ -12,13 +12,13 @@ from rich.text import Text
 from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.cli.words import statement_in_words
 from parcomp.costs import short_down, short_up
-from parcomp.custodian import Answer, Balance, BatchQuote, Quote, interval_text
+from parcomp.custodian import Answer, Balance, BatchQuote, Quote
 from parcomp.errors import one_line
-from parcomp.figures import whose
+from parcomp.figures import batch_lines, whose
 from parcomp.ledger import Charge
 from parcomp.model import Domain
 from parcomp.privacy import Measure, find_measure
-from parcomp.tabular import error_text, label_text, number_text
+from parcomp.tabular import error_text, label_text
 
 __all__ = [
     "print_answer",
@@ -128,8 +128,8 @@ def print_answer(answer: Answer) -> None:
         [value], [interval] = column.texts(1)
         console.print(Text(value, style="bold"), f"  95 % interval {interval}")
         if column.estimates is not None:
-            [told] = column.estimates
-            console.print(f"estimate {number_text(told.value)}  {interval_text(told)}")
+            [estimate], [about] = column.estimated_texts(1)
+            console.print(f"estimate {estimate}  {about}")
     dearer = ""
     if answer.rows_per_person > 1 and answer.cost:
         dearer = _times(find_measure(answer.measure), answer.rows_per_person)
@@ -140,9 +140,13 @@ def print_answer(answer: Answer) -> None:
 
 def print_answers(titles: Sequence[str], answers: Sequence[Answer]) -> None:
     """Print the answers of a batch; ``titles`` are its statements in words."""
-    for title, answer in zip(titles, answers, strict=True):
-        new_console(title)
-        print_answer(answer)
+    console = new_console()
+    cautions = {answer.caution for answer in answers}
+    for line in batch_lines(titles, answers, console.width if console.is_terminal else None):
+        console.print(Text(line, style="bold yellow" if line in cautions - {""} else ""), soft_wrap=True)
+    first = answers[0]
+    if first.rows_per_person > 1 and any(answer.cost for answer in answers):
+        console.print(Text(f"costs are {_for_one_row(find_measure(first.measure), first.rows_per_person)}"))
 
 
 def print_balance(balance: Balance) -> None:
@@ -257,8 +261,7 @@ def _chart(answer: Answer) -> Table:
             cells += column.texts(_SHOWN)
             if column.estimates is not None:
                 headings += [">estimate", ">about 95 %"]
-                cells.append([number_text(figure.value) for figure in column.estimates[:_SHOWN]])
-                cells.append([interval_text(figure) for figure in column.estimates[:_SHOWN]])
+                cells += column.estimated_texts(_SHOWN)
     if len(answer.measured) == 1:
         numbers = [value if isinstance(value, (int, float)) else 0 for value in answer.measured[0].values]
         longest = max(map(abs, numbers), default=0) or 1

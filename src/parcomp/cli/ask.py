@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +14,11 @@ import typer
 import parcomp as pc
 from parcomp.cli.interrupts import asking
 from parcomp.cli.options import Analyst, Custodian, Derive, Dummy, Epsilon, Json, Key, Mu, Rho, Sql
-from parcomp.errors import ArgumentError, CostError, FileError, RefusedError, SqlError
+from parcomp.errors import ArgumentError, CostError, FileError, RefusedError, SqlError, WorkloadError
 
 if TYPE_CHECKING:
     from parcomp.custodian.request import Costs
+    from parcomp.model import Selection
 
 __all__ = ["ask", "batch", "quote"]
 
@@ -134,7 +137,7 @@ def batch(
         titles = [statement_in_words(selection.statement.text, opened.settings.domain) for selection in asked]
         costs: Costs = {"epsilon": epsilon, "rho": rho, "mu": mu}
         if dry_run:
-            with waiting(f"{file}: planning"):
+            with _placed_in(file, read), waiting(f"{file}: planning"):
                 quoted = opened.quote_batch(asked, budget=budget, strategy=strategy, analyst=analyst, **costs)
             if as_json:
                 for one in quoted.quotes:
@@ -143,24 +146,38 @@ def batch(
                 print_quotes(titles, quoted)
             return
         seconds = _ESTIMATE_SECONDS if time_limit is None else time_limit
-        try:
-            with step_progress(str(file), seconds, "asking") as progress:
-                answers = opened.ask_batch(
-                    asked,
-                    budget=budget,
-                    strategy=strategy,
-                    estimate=estimate,
-                    analyst=analyst,
-                    key=key,
-                    dummy=dummy,
-                    time_limit=seconds,
-                    progress=progress,
-                    **costs,
-                )
-        except RefusedError as error:
-            raise error.within(f"{file}:{read[(error.position or 1) - 1][0]}") from None
+        with _placed_in(file, read), step_progress(str(file), seconds, "asking") as progress:
+            answers = opened.ask_batch(
+                asked,
+                budget=budget,
+                strategy=strategy,
+                estimate=estimate,
+                analyst=analyst,
+                key=key,
+                dummy=dummy,
+                time_limit=seconds,
+                progress=progress,
+                **costs,
+            )
         if as_json:
             for answer in answers:
                 print(json.dumps(answer.as_json(), ensure_ascii=False))
         else:
             print_answers(titles, answers)
+
+
+@contextmanager
+def _placed_in(file: Path, read: Sequence[tuple[int, Selection]]) -> Iterator[None]:
+    """Errors with the file and the line of the statement that they are of."""
+    from parcomp.model import why_not_counted
+
+    try:
+        yield
+    except RefusedError as error:
+        raise error.within(f"{file}:{read[(error.position or 1) - 1][0]}") from None
+    except WorkloadError as error:
+        lines = [line for line, selection in read if why_not_counted(selection.statement)]
+        # Other reasons are of the batch, and not of a statement.
+        if not lines or not str(error).startswith("statement "):
+            raise
+        raise FileError(file, str(error), line=lines[0]) from None

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import parcomp as pc
-from parcomp.cli.words import predicate_in_words
+from parcomp.figures import predicate_in_words
 
 __all__ = ["demo"]
 

@@ -91,6 +91,7 @@ def estimate(
         bool, typer.Option("--outside", help="The table may have values that the domain does not declare.")
     ] = False,
     time_limit: TimeLimit = _SECONDS,
+    every_one: Annotated[bool, typer.Option("--all", help="List every count, however many there are.")] = False,
     as_json: Json = False,
 ) -> None:
     """Estimate true counts from noisy answers: the nearest answers that some table could have, with intervals."""
@@ -102,7 +103,9 @@ def estimate(
             )
         if analyst:
             raise ArgumentError("a file says nothing of who has asked; --as goes with -c CUSTODIAN.toml")
-        _estimate_file(workload, answers, domain, interval, noise, facts, outside, time_limit, as_json)
+        _estimate_file(
+            workload, answers, domain, interval, noise, facts, outside, time_limit, as_json, every_one=every_one
+        )
         return
     if custodian is not None and server is not None:
         raise ArgumentError("name the settings with -c CUSTODIAN.toml, or a server with --server URL")
@@ -118,7 +121,7 @@ def estimate(
             raise ArgumentError("a server knows the analyst by the key; leave --as out")
         if facts is not None or time_limit != _SECONDS:
             raise ArgumentError("--facts and --time-limit are not offered with --server")
-        estimates_server(server, interval, as_json)
+        estimates_server(server, interval, as_json, every_one)
         return
     assert custodian is not None
     from parcomp.cli.estimate_render import print_estimates
@@ -135,7 +138,7 @@ def estimate(
                 )
         except FactsError as error:
             raise _of_facts(facts, known, error) from None
-        print_estimates(opened.settings.name, found, as_json=as_json)
+        print_estimates(opened.settings.name, found, opened.settings.domain, as_json=as_json, every_one=every_one)
         _print_doubts(found.doubts, facts, as_json)
 
 
@@ -149,6 +152,8 @@ def _estimate_file(
     outside: bool,
     time_limit: float,
     as_json: bool,
+    *,
+    every_one: bool,
 ) -> None:
     """Estimate from a file of answers."""
     read = pc.Workload.load(pc.Domain.load(domain), workload)
@@ -183,7 +188,7 @@ def _estimate_file(
         for line in found.as_json():
             print(json.dumps(line, ensure_ascii=False))
     else:
-        print_estimate(str(workload), found)
+        print_estimate(str(workload), found, every_one=every_one)
     _print_doubts(found.doubts, facts, as_json)
 
 

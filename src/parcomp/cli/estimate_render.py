@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,23 +11,21 @@ from rich.table import Table
 from rich.text import Text
 
 from parcomp.cli.terminal import new_console, plain_table
-from parcomp.errors import one_line
+from parcomp.cli.words import where_in_words
 from parcomp.estimation import Estimate
-from parcomp.tabular import counted, number_text, rounded_text
+from parcomp.tabular import counted, rounded_text
 
 if TYPE_CHECKING:
     from parcomp.custodian import Estimates
+    from parcomp.model import Domain
 
 __all__ = ["print_estimate", "print_estimates"]
 
-_WHOLE = 1e5
-"""Above it a count is told without its decimals."""
-
 _SHOWN = 20
-"""How many queries are listed; --json has all."""
+"""How many queries are listed where --all does not ask for all of them."""
 
 
-def print_estimate(title: str, found: Estimate) -> None:
+def print_estimate(title: str, found: Estimate, *, every_one: bool = False) -> None:
     """Print what was gained, what is known of it, and the first queries."""
     console = new_console(title)
     console.print(f"estimates of {len(found.values):,} queries, {_noise(found)}  ({found.seconds:.2f} s)")
@@ -34,11 +33,13 @@ def print_estimate(title: str, found: Estimate) -> None:
     console.print(_summary(found))
     if len(found.values):
         console.print()
-        console.print(_listed(found))
+        console.print(_listed(found, len(found.values) if every_one else _SHOWN))
 
 
-def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
-    """Print what all counts that somebody has paid for say together."""
+def print_estimates(
+    title: str, found: Estimates, domain: Domain | None, *, as_json: bool, every_one: bool = False
+) -> None:
+    """Print what all counts that somebody has paid for say together; statements are in the words of the ledger."""
     if as_json:
         for line in found.as_json():
             print(json.dumps(line, ensure_ascii=False))
@@ -47,34 +48,18 @@ def print_estimates(title: str, found: Estimates, *, as_json: bool) -> None:
     console.print(f"estimates of {counted(len(found), 'count')} that you have paid for since the last load")
     if not found.counts:
         return
-    methods = [one.method for one in found]
-    table = plain_table("", "", names=True)
-    for name in dict.fromkeys(methods):
-        table.add_row(name, f"{methods.count(name):,}")
-    proven = f"not above that of the answers, in units of their noise, in root mean square: {_proven(found)}"
-    table.add_row("error", proven if found.proven else "not proven: more rows may exist than were found")
-    if found.left_out:
-        table.add_row("left out", f"{counted(found.left_out, 'charge')}, as there are too many counts")
+    for said in found.summary:
+        console.print(Text(said), soft_wrap=True)
     console.print()
-    console.print(table)
-    console.print()
-    percent = f"{100 * found.confidence:g} %"
-    listed = plain_table("count", "of", ">estimate", f"{percent} interval", ">raw", f"{percent}, guaranteed")
-    for one in found.counts[-_SHOWN:]:
-        listed.add_row(
-            one.id,
-            Text(one_line(", ".join(f"{name}: {written}" for name, written in one.where.items()) or "every row")),
-            _count(one.value),
-            f"{_count(one.low)} to {_count(one.high)}",
-            number_text(one.raw),
-            f"{number_text(one.raw_low)} to {number_text(one.raw_high)}",
-        )
-    console.print(listed)
-    if len(found) > _SHOWN:
-        console.print(f"{len(found) - _SHOWN:,} earlier ones (--json has all)")
+    shown = found.counts if every_one else found.counts[-_SHOWN:]
+    words = partial(where_in_words, domain=domain)
+    for row in found.lines(shown, words, console.width if console.is_terminal else None):
+        console.print(Text(row), soft_wrap=True)
+    if len(found) > len(shown):
+        console.print(f"{len(found) - len(shown):,} earlier ones (parcomp estimate --all lists them)")
 
 
-def _proven(found: Estimate | Estimates) -> str:
+def _proven(found: Estimate) -> str:
     return "proven, if the facts are true" if found.facts else "proven"
 
 
@@ -105,26 +90,15 @@ def _summary(found: Estimate) -> Table:
     return table
 
 
-def _count(estimate: float) -> str:
-    """An estimated count: five digits, or all before the point."""
-    return rounded_text(estimate, 5) if abs(estimate) < _WHOLE else f"{estimate:,.0f}"
-
-
-def _listed(found: Estimate) -> Table:
+def _listed(found: Estimate, most: int) -> Table:
     percent = f"{100 * found.confidence:g} %"
     held = "if Gaussian" if found.noise_assumed else "guaranteed"
     table = plain_table("query", ">estimate", f"{percent} interval", ">raw", f"{percent}, {held}", "method")
-    for position in range(min(_SHOWN, len(found.values))):
-        low, high = found.intervals[position]
-        raw_low, raw_high = found.raw_intervals[position]
-        table.add_row(
-            Text(str(found.workload.id_of(position))),
-            _count(found.values[position]),
-            f"{_count(low)} to {_count(high)}",
-            number_text(float(found.raw[position])),
-            f"{number_text(float(raw_low))} to {number_text(float(raw_high))}",
-            found.methods[position],
-        )
-    if len(found.values) > _SHOWN:
-        table.add_row(f"… {len(found.values) - _SHOWN:,} more (--json has all)")
+    counts = [found.listed(position) for position in range(min(most, len(found.values)))]
+    decimals = max(one.decimals for one in counts)
+    for listed in counts:
+        estimate, about, raw, held = listed.texts(decimals)
+        table.add_row(Text(listed.id), estimate, about, raw, held, listed.method)
+    if len(found.values) > most:
+        table.add_row(f"… {len(found.values) - most:,} more (--all lists them)")
     return table

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.planning import Plan
-from parcomp.tabular import rounded_text
+from parcomp.tabular import decimals_beside, number_text, rounded_text
 
 __all__ = ["print_plan"]
 
@@ -54,12 +54,15 @@ def _means(answer: Plan) -> Table:
 
 
 def _distribution(answer: Plan) -> Table:
-    table = plain_table(">", "", ">")
+    table = plain_table(">", ">", "", ">")
     errors = answer.expected_errors
     counts, edges = np.histogram(errors, bins=_BINS if errors.max() > 1.001 * errors.min() else 1)
+    # As many decimals in each row, so that the ends of bins stand beneath each other.
+    decimals = decimals_beside([(None, float(edges[0]), float(edges[1]))])
     for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         table.add_row(
-            f"{rounded_text(low, 3)} – {rounded_text(high, 3)}",
+            number_text(low, decimals),
+            f"– {number_text(high, decimals)}",
             bar(count, int(counts.max()), _BAR, "green"),
             f"{count:,}",
         )

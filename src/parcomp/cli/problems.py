@@ -28,7 +28,8 @@ class Problem:
     def of(cls, error: ParcompError | TyperException | OSError) -> Problem:
         """The problem that an error stands for."""
         if isinstance(error, TyperException):
-            return cls("usage", _in_a_line(error.format_message()))
+            # The words of who checks a choice, which say nothing to who made it.
+            return cls("usage", _in_a_line(error.format_message()).replace(": Value error, ", ": "))
         if isinstance(error, OSError):
             name = one_line(str(error.filename or "a file"))
             return cls("file", _in_a_line(f"{name}: {error.strerror or error}"), 2, {"file": name})

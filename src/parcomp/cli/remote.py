@@ -172,14 +172,15 @@ def batch_server(
         print_answers(written.titles, answers)
 
 
-def estimates_server(server: str, interval: float, as_json: bool) -> None:
+def estimates_server(server: str, interval: float, as_json: bool, every_one: bool) -> None:
     """Print what all counts of a key say together, as a server tells it."""
     from parcomp.cli.estimate_render import print_estimates
-    from parcomp.custodian import Estimates
+    from parcomp.model import Domain
 
     with client_of(server) as client:
-        found = Estimates.read(client.estimates(interval=interval))
-    print_estimates(server, found, as_json=as_json)
+        found = client.estimates(interval=interval)
+        domain = None if as_json else Domain.described(client.domain())
+    print_estimates(server, found, domain, as_json=as_json, every_one=every_one)
 
 
 def budget_server(server: str, as_json: bool) -> None:

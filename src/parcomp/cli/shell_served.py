@@ -16,6 +16,7 @@ from parcomp.privacy import find_measure
 
 if TYPE_CHECKING:
     from parcomp.client import Client
+    from parcomp.custodian import Estimates
 
 __all__ = ["ServedSession"]
 
@@ -45,6 +46,9 @@ class ServedSession(Session):
 
     def _derive(self, sql: str) -> None:
         print_answer(Answer.read(self._client.ask(sql, derive=True).document))
+
+    def _estimates(self) -> Estimates:
+        return self._client.estimates()
 
     def _quote(self, sql: str) -> None:
         print_quote(Quote.read(self._client.quote(sql, **self._cost()).document))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import parcomp as pc
 from parcomp.cli.answers import print_answer, print_balance, print_charges, print_quote
 from parcomp.cli.domain_render import print_domain, print_level
+from parcomp.cli.estimate_render import print_estimates
 from parcomp.cli.interrupts import answered, asked_now, charges_in_words, heeded
 from parcomp.cli.shell_text import COMMANDS, Completions
 from parcomp.cli.terminal import new_console, plain_table
@@ -23,6 +24,7 @@ from parcomp.figures import whose
 from parcomp.model import Categorical, Domain
 
 if TYPE_CHECKING:
+    from parcomp.custodian import Estimates
     from parcomp.custodian.request import Costs
     from parcomp.ledger import Charge
     from parcomp.privacy import Measure
@@ -75,6 +77,10 @@ class Session(ABC):
     @abstractmethod
     def _derive(self, sql: str) -> None:
         """Print what follows from released answers, which costs nothing."""
+
+    @abstractmethod
+    def _estimates(self) -> Estimates:
+        """What all counts of who asks say together, which costs nothing."""
 
     @abstractmethod
     def _balance(self) -> None:
@@ -157,6 +163,8 @@ class Session(ABC):
                 print_charges(self.measure, own, self.domain, self.rows_per_person) if own else print("no charges yet")
             case "\\derive":
                 self._derive(argument)
+            case "\\estimate":
+                print_estimates("", self._estimates(), self.domain, as_json=False)
             case "\\cost":
                 self.measure.cost_up(argument)
                 self.cost = argument
@@ -222,6 +230,9 @@ class CustodianSession(Session):
 
     def _derive(self, sql: str) -> None:
         print_answer(self._custodian.ask(sql, analyst=self._analyst, derive=True))
+
+    def _estimates(self) -> Estimates:
+        return self._custodian.estimates(analyst=self._analyst)
 
     def _quote(self, sql: str) -> None:
         cost = cast("Costs", self._cost())

@@ -15,6 +15,7 @@ COMMANDS = {
     "\\domain": "the attributes; \\domain NAME has all values of an attribute, or all groups of a level",
     "\\history": "your charges",
     "\\derive": "\\derive SELECT … answers from what was released before, free",
+    "\\estimate": "what all counts that you have paid for say together, free",
     "\\cost": "\\cost X sets what each answer costs",
     "\\help": "this list",
     "\\quit": "leave, as Ctrl-D does",

@@ -1,4 +1,4 @@
-"""Predicates and statements in a few words, for labels and lists."""
+"""Statements in a few words, for labels and lists."""
 
 from __future__ import annotations
 
@@ -6,45 +6,22 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from parcomp.tabular import counted, label_text
+from parcomp.figures import conditions_in_words, count_in_words, is_one_value, predicate_in_words
+from parcomp.tabular import counted
 
 if TYPE_CHECKING:
-    from parcomp.model import Attribute, Domain
+    from parcomp.model import Attribute, Binned, Domain
 
-__all__ = ["predicate_in_words", "statement_in_words"]
+__all__ = ["statement_in_words", "where_in_words"]
 
 _LISTED = 6
 """How many categories are listed before the rest is only counted."""
-
-_PLAIN = 1e15
-"""Below this, a whole float is the integer that it is written as."""
 
 _NAMED = 3
 """How many statements of a strategy are told before the rest is only counted."""
 
 _DIGITS = 12
 """How much of a digest is shown."""
-
-
-def predicate_in_words(written: object) -> str:
-    """A predicate as a workload file has it, in words.
-
-    >>> predicate_in_words(["A", "C"]), predicate_in_words({"not": "B"}), predicate_in_words({"from": 20, "to": 39})
-    ('A or C', 'not B', '20 to 39')
-    """
-    match written:
-        case []:
-            return "nothing"
-        case list():
-            return " or ".join(map(predicate_in_words, written))
-        case {"not": excluded}:
-            return f"not {predicate_in_words(excluded)}"
-        case {"from": low, "below": high}:
-            return f"{_value(low)} to below {_value(high)}"
-        case {"from": low, "to": high}:
-            return f"{_value(low)} to {_value(high)}"
-        case _:
-            return _value(written)
 
 
 def statement_in_words(text: str, domain: Domain | None = None) -> str:
@@ -108,18 +85,24 @@ def _group(group: str | Mapping[str, Any], domain: Domain | None) -> str:
     return f"{group['attribute']} in {counted(len(group['bands']), 'band')}"
 
 
-def _where(where: Mapping[str, object], domain: Domain | None) -> str:
-    return " and ".join(_condition(name, written, domain) for name, written in where.items())
+def where_in_words(where: Mapping[str, Any], domain: Domain | None = None) -> str:
+    """A count of the rows that satisfy these predicates, which are as a workload file has them."""
+    return count_in_words(where, lambda name, written: _condition(name, written, domain))
+
+
+def _where(where: Mapping[str, Any], domain: Domain | None) -> str:
+    return conditions_in_words(where, lambda name, written: _condition(name, written, domain))
 
 
 def _condition(name: str, written: object, domain: Domain | None) -> str:
     for level, groups in _levels(name, domain):
         for label, members in groups:
-            if written == members and not _is_value(written):
+            if written == members and not is_one_value(written):
                 return f"{level} = {label}"
     attribute = None if domain is None else domain.attributes.get(name)
-    told = predicate_in_words(_listed(written, attribute))
-    return f"{name} = {told}" if _is_value(written) else f"{name} {told}"
+    listed = _listed(written, attribute)
+    told = predicate_in_words(listed)
+    return f"{name} = {told}" if is_one_value(listed) else f"{name} {told}"
 
 
 def _levels(name: str, domain: Domain | None) -> Iterator[tuple[str, list[tuple[str, object]]]]:
@@ -135,21 +118,12 @@ def _levels(name: str, domain: Domain | None) -> Iterator[tuple[str, list[tuple[
             yield level_name, [(label, write_predicate(attribute, member)) for label, member in pairs]
 
 
-def _is_value(written: object) -> bool:
-    return not isinstance(written, (list, dict))
-
-
-def _value(value: object) -> str:
-    """A value as the analyst would write it: true and not True, 20 and not 20.0."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _PLAIN:
-        return str(int(value))
-    return label_text(value)
-
-
 def _listed(written: object, attribute: Attribute | None) -> object:
-    """A predicate in which runs of categories are lists of them."""
-    from parcomp.model import Categorical
+    """A predicate in which runs of categories are lists of them, and bins are told by both ends."""
+    from parcomp.model import Binned, Categorical
 
+    if isinstance(attribute, Binned):
+        return _bins(written, attribute)
     if not isinstance(attribute, Categorical):
         return written
     if isinstance(written, list):
@@ -162,3 +136,17 @@ def _listed(written: object, attribute: Attribute | None) -> object:
         return written
     run = values[values.index(written["from"]) : values.index(written["to"]) + 1]
     return run if len(run) <= _LISTED else [run[0], f"{len(run) - 2:,} more", run[-1]]
+
+
+def _bins(written: object, attribute: Binned) -> object:
+    """A predicate on bins, of which one is named by its lower edge."""
+    if isinstance(written, list):
+        return [_bins(one, attribute) for one in written]
+    if isinstance(written, dict) and "not" in written:
+        return {"not": _bins(written["not"], attribute)}
+    if not is_one_value(written) or written is None:
+        return written
+    code = attribute.code(written)
+    if code is None:
+        return written
+    return {"from": written, "below": attribute.edge(code + 1)}

@@ -10,9 +10,26 @@ if TYPE_CHECKING:
     from parcomp.client.async_client import AsyncClient
     from parcomp.client.client import Client
     from parcomp.client.dbapi import connect
-    from parcomp.client.results import ServedAnswer, ServedBatch, ServedBatchQuote, ServedQuote
+    from parcomp.client.results import (
+        EstimatedCount,
+        Estimates,
+        ServedAnswer,
+        ServedBatch,
+        ServedBatchQuote,
+        ServedQuote,
+    )
 
-__all__ = ["AsyncClient", "Client", "ServedAnswer", "ServedBatch", "ServedBatchQuote", "ServedQuote", "connect"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "EstimatedCount",
+    "Estimates",
+    "ServedAnswer",
+    "ServedBatch",
+    "ServedBatchQuote",
+    "ServedQuote",
+    "connect",
+]
 
 _, __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -20,6 +37,6 @@ _, __getattr__, __dir__ = lazy_exports(
         "async_client": "AsyncClient",
         "client": "Client",
         "dbapi": "connect",
-        "results": "ServedAnswer ServedBatch ServedBatchQuote ServedQuote",
+        "results": "EstimatedCount Estimates ServedAnswer ServedBatch ServedBatchQuote ServedQuote",
     },
 )

@@ -24,8 +24,9 @@ from parcomp.client.exchange import (
     resent_after,
     result_of,
 )
-from parcomp.client.results import ServedAnswer, ServedBatch, ServedBatchQuote, ServedQuote
+from parcomp.client.results import ServedAnswer, ServedBatch, ServedBatchQuote, ServedQuote, estimates_read
 from parcomp.errors import ArgumentError, ServiceError
+from parcomp.figures import Estimates
 
 __all__ = ["AsyncClient"]
 
@@ -125,13 +126,13 @@ class AsyncClient:
         document = await self._send(batch_exchange(statements, costs, budget, key, strategy, estimate))
         return ServedBatch.read(document, statements)
 
-    async def estimates(self, *, interval: float = 0.95) -> dict[str, Any]:
+    async def estimates(self, *, interval: float = 0.95) -> Estimates:
         """What all counts that the key has paid for since the last load say together, for nothing.
 
-        ``estimates`` has an object for each of them, with the raw answer and its guaranteed interval beside the
-        estimate, whose interval holds the true count about as often as ``interval`` says.
+        Each has an estimate beside its answer, with an interval that holds the true count about as often as
+        ``interval`` says, which is measured; the answer's own interval is guaranteed, and stays.
         """
-        return await self._look("/v1/estimates", interval=interval)
+        return estimates_read(await self._look("/v1/estimates", interval=interval))
 
     async def domain(self) -> dict[str, Any]:
         """The domain as a domain file has it, and the names of ``complete`` attributes, if there are any."""

@@ -8,10 +8,28 @@ from typing import Any
 
 from parcomp.costs import short_down, short_up
 from parcomp.errors import ServiceError
-from parcomp.figures import AnswerColumn, Figured, FiguredBatch, Value, columns_of, unit_of, whose
+from parcomp.figures import (
+    AnswerColumn,
+    EstimatedCount,
+    Estimates,
+    Figured,
+    FiguredBatch,
+    Value,
+    columns_of,
+    unit_of,
+    whose,
+)
 from parcomp.tabular import error_text, text_table
 
-__all__ = ["ServedAnswer", "ServedBatch", "ServedBatchQuote", "ServedQuote"]
+__all__ = [
+    "EstimatedCount",
+    "Estimates",
+    "ServedAnswer",
+    "ServedBatch",
+    "ServedBatchQuote",
+    "ServedQuote",
+    "estimates_read",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +105,9 @@ class ServedAnswer(Figured):
     """An answer: ``names`` of its columns, and ``rows`` of values in their order.
 
     ``charge`` is the number of the charge that paid for it, ``cost`` what asking cost this time, 0 for one that was
-    ``cached``.  ``intervals`` has for each row the 95 % interval of its first number, and ``columns`` all figures.  It
-    is a data frame too (``to_pandas()``, ``to_polars()`` and ``to_arrow()``), a table in a terminal (``str``) and a
-    picture (``plot()``), as an answer of a custodian is.
+    ``cached``.  ``intervals`` has for each row the 95 % interval of its first number, and ``columns`` all figures, with
+    estimates beside them where they were asked for.  It is a data frame too (``to_pandas()``, ``to_polars()`` and
+    ``to_arrow()``), a table in a terminal (``str``) and a picture (``plot()``), as an answer of a custodian is.
     """
 
     charge: int | None
@@ -169,6 +187,13 @@ class ServedBatch(FiguredBatch[ServedAnswer]):
     def as_json(self) -> list[dict[str, Any]]:
         """The answers as they were sent."""
         return [answer.as_json() for answer in self.answers]
+
+
+def estimates_read(document: Any) -> Estimates:
+    """The estimates that the service sent."""
+    for name in ("confidence", "left_out", "estimates"):
+        _member(document, name)
+    return Estimates.read(document)
 
 
 def _member(document: Any, name: str) -> Any:

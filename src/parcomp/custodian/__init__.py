@@ -10,10 +10,9 @@ from parcomp.custodian.custodian import Custodian
 from parcomp.custodian.effort import waited_for
 from parcomp.custodian.load import append_load, codes_problem, load_table
 from parcomp.custodian.presentation import longest_notes
-from parcomp.custodian.retrospect import EstimatedCount, Estimates
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.together import Ask, ask_together, read_ask
-from parcomp.figures import AnswerColumn, Figure, interval_text
+from parcomp.figures import AnswerColumn, EstimatedCount, Estimates, Figure, interval_text
 
 __all__ = [
     "Access",

@@ -13,7 +13,7 @@ from typing import Any
 
 from parcomp.custodian.shown import added_in_words, fields_in_words, stacked_fields, stacked_in_words
 from parcomp.errors import ArgumentError
-from parcomp.figures import AnswerColumn, Figure, Figured, columns_of
+from parcomp.figures import AnswerColumn, Figured, columns_of
 from parcomp.model import Value
 from parcomp.tabular import Columns, Tabular, text_table
 
@@ -240,18 +240,6 @@ class Answer(Figured):
         return self._whole("an interval in each group").interval
 
     @property
-    def estimate(self) -> int | float | None:
-        """What the answers of the batch say together of the number; None where no estimate was made."""
-        told = self._estimated()
-        return None if told is None else told.value
-
-    @property
-    def estimate_interval(self) -> tuple[int | float | None, int | float | None]:
-        """Where the true number is about 95 times in 100, which is measured and not guaranteed."""
-        told = self._estimated()
-        return (None, None) if told is None else (told.low, told.high)
-
-    @property
     def groups(self) -> tuple[Group, ...]:
         """The groups with their first figure; with none where only groups were asked for."""
         if not self.measured:
@@ -328,13 +316,6 @@ class Answer(Figured):
         labels = self.labels
         for place in range(len(self)):
             yield {column.name: column.values[place] for column in labels}
-
-    def _estimated(self) -> Figure | None:
-        """The first estimate of an answer without GROUP BY."""
-        if self.grouped:
-            raise AttributeError("an answer with GROUP BY has an estimate in each group")
-        column = self.measured[0] if self.measured else None
-        return None if column is None or column.estimates is None else column.estimates[0]
 
     def _whole(self, instead: str) -> Group:
         if self.grouped:

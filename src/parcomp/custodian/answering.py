@@ -41,7 +41,6 @@ from parcomp.custodian.request import Asked
 from parcomp.custodian.retrospect import (
     NO_ESTIMATE,
     OVERALL_NOTE,
-    Estimates,
     View,
     derived_estimates,
     estimates_of,
@@ -50,6 +49,7 @@ from parcomp.custodian.retrospect import (
 from parcomp.custodian.strategy import Part, Strategy
 from parcomp.custodian.wording import derived_answer, worded
 from parcomp.errors import DataError, IdempotencyError, ParcompError, UnderivableError, one_line, shown
+from parcomp.figures import Estimates
 from parcomp.ledger import Charge, Entry, Ledger, Request, Transaction
 from parcomp.model import Query, Selection
 

@@ -23,10 +23,11 @@ from parcomp.custodian.frame_settings import FrameSettings, read_domain
 from parcomp.custodian.load import load_table
 from parcomp.custodian.overlook import Overlook
 from parcomp.custodian.request import Costs, Question, read_request, read_single
-from parcomp.custodian.retrospect import ESTIMATE_SECONDS, Estimates
+from parcomp.custodian.retrospect import ESTIMATE_SECONDS
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategic import StrategicAnswering
 from parcomp.errors import ArgumentError, LedgerError, ParcompError, SettingsError, shown
+from parcomp.figures import Estimates
 from parcomp.ledger import Charge, MarkFile, open_marked_ledger, rolled_back
 from parcomp.model import Domain, Query
 

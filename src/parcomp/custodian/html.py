@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parcomp.costs import short_down, short_up
 from parcomp.custodian.shown import added_in_words, fields_in_words, stacked_in_words
-from parcomp.figures import Figure, whose
+from parcomp.figures import Figure, notes_below, whose
 from parcomp.markup import Markup, block, emphasized, error_bar, part_bar, table
 from parcomp.tabular import counted, label_text
 
@@ -25,21 +25,23 @@ _ROWS = 100
 _ANSWERS = 50
 
 
-def answer_html(answer: Answer) -> str:
-    """An answer: its groups with a bar for each figure, or a number with its interval."""
+def answer_html(answer: Answer, *, noted: bool = True) -> str:
+    """An answer: its groups with a bar for each figure, or a number with its interval; ``noted`` with its notes."""
     if answer.grouped or len(answer.measured) > 1:
         shown = _rows(answer)
     else:
         [column] = answer.measured
         [figure], [[value], [interval]] = column.known, column.texts(1)
-        shown = table(
-            ("", "", ""),
-            [(emphasized(value), f"95 % interval {interval}", _bar(figure))],
-            (False,) * 3,
-        )
+        rows: list[Sequence[object]] = [(emphasized(value), f"95 % interval {interval}", _bar(figure))]
+        if column.estimates is not None:
+            [estimate], [about] = column.estimated_texts(1)
+            rows.append((f"estimate {estimate}", about, ""))
+        shown = table(("", "", ""), rows, (False,) * 3)
     caution = emphasized(answer.caution, warning=True) if answer.caution else ""
     more = f"… {len(answer) - _ROWS:,} more rows; to_pandas() has all" if len(answer) > _ROWS else ""
-    return block(caution, shown, more, "; ".join(filter(None, (answer.off_by, answer.paid))), *answer.notes)
+    return block(
+        caution, shown, more, "; ".join(filter(None, (answer.off_by, answer.paid))), *(answer.notes if noted else ())
+    )
 
 
 def quote_html(quote: Quote) -> str:
@@ -59,12 +61,12 @@ def batch_quote_html(batch: BatchQuote) -> str:
 
 
 def batch_html(batch: Batch) -> str:
-    """The answers of a batch, each under its statement."""
+    """The answers of a batch, each under its statement, and what is to be said of them once below."""
     parts: list[object] = []
     for statement, answer in list(zip(batch.statements, batch.answers, strict=True))[:_ANSWERS]:
-        parts += [emphasized(statement), Markup(answer_html(answer))]
+        parts += [emphasized(statement), Markup(answer_html(answer, noted=False))]
     more = f"… {len(batch) - _ANSWERS:,} more answers; to_pandas() has all" if len(batch) > _ANSWERS else ""
-    return block(*parts, more)
+    return block(*parts, more, *notes_below(batch.answers))
 
 
 def custodian_html(settings: Settings, balance: Balance | None, problem: str = "") -> str:
@@ -112,6 +114,10 @@ def _rows(answer: Answer) -> Markup:
         right += [True, True, False]
         cells += column.texts(_ROWS)
         cells.append([_bar(figure, span) for figure in figures])
+        if column.estimates is not None:
+            headings += ["estimate", "about 95 %"]
+            right += [True, True]
+            cells += column.estimated_texts(_ROWS)
     return table(headings, zip(*cells, strict=True), right)
 
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -35,11 +35,10 @@ from parcomp.custodian.released import ReleasedCount, ReleasedStrategy, read_cou
 from parcomp.custodian.settings import Settings
 from parcomp.custodian.strategy import Strategy
 from parcomp.errors import ArgumentError, shown
-from parcomp.figures import Figure
+from parcomp.figures import EstimatedCount, Estimates, Figure
 from parcomp.ledger import Charge, StrategyRecord
 from parcomp.model import Query, over_codes, queries_of
 from parcomp.noise import JointNoise, beside_each_other, own_noise
-from parcomp.tabular import Columns, Tabular, counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -48,8 +47,6 @@ __all__ = [
     "ESTIMATE_SECONDS",
     "NO_ESTIMATE",
     "OVERALL_NOTE",
-    "EstimatedCount",
-    "Estimates",
     "View",
     "derived_estimates",
     "estimates_of",
@@ -66,83 +63,6 @@ OVERALL_NOTE = (
     "which is measured and not guaranteed"
 )
 NO_ESTIMATE = f"there is no estimate: it follows from answers of more than {_MOST:,} counts"
-
-
-@dataclass(frozen=True, slots=True)
-class EstimatedCount:
-    """A released count with its estimate: ``raw`` is the answer, and its interval is guaranteed.
-
-    ``where`` says what is counted, and ``id`` is the number of the charge, followed by the place of the count where the
-    charge has several.  ``method`` is as in :class:`parcomp.estimation.Estimate`.
-    """
-
-    id: str
-    value: float
-    raw: int | float
-    low: float
-    high: float
-    method: str
-    raw_low: int | float
-    raw_high: int | float
-    charge: int
-    where: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Estimates(Tabular):
-    """The counts of an analyst since the last load, in the order of their charges, each with its estimate.
-
-    ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.  ``facts`` is how
-    many were given, and ``doubts`` say what speaks against these.
-    """
-
-    counts: tuple[EstimatedCount, ...]
-    confidence: float
-    left_out: int = 0
-    facts: int = 0
-    doubts: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def __iter__(self) -> Iterator[EstimatedCount]:
-        return iter(self.counts)
-
-    def __getitem__(self, place: int) -> EstimatedCount:
-        return self.counts[place]
-
-    def __repr__(self) -> str:
-        return f"<Estimates of {counted(len(self.counts), 'count')}>"
-
-    @property
-    def proven(self) -> bool:
-        """Whether it is proven that the error, in units of the noise, is not above that of the answers.
-
-        That is so if the facts are true.
-        """
-        return all(one.method != "searched projection" for one in self.counts)
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """What ``parcomp estimate -c … --json`` prints, an object for each count."""
-        return [asdict(one) for one in self.counts]
-
-    def document(self) -> dict[str, Any]:
-        """What a service tells."""
-        return {"confidence": self.confidence, "left_out": self.left_out, "estimates": self.as_json()}
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Estimates:
-        """The estimates that :meth:`document` has told."""
-        names = [field.name for field in fields(EstimatedCount)]
-        counts = tuple(EstimatedCount(**{name: one[name] for name in names}) for one in document["estimates"])
-        return cls(counts, document["confidence"], document["left_out"])
-
-    def _columns(self) -> Columns:
-        names = [field.name for field in fields(EstimatedCount)]
-        values = {name: [getattr(one, name) for one in self.counts] for name in names}
-        values["where"] = [json.dumps(where, ensure_ascii=False) for where in values["where"]]
-        about = {"confidence": self.confidence, "left_out": self.left_out}
-        return Columns(values, frozenset(names) - {"id", "where", "method"}, about)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

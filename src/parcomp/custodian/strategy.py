@@ -301,7 +301,8 @@ def why_not_together(settings: Settings, statements: Sequence[tuple[int, Stateme
     for number, statement in statements:
         reason = why_not_counted(statement)
         if reason:
-            return f"statement {number:,} cannot be part of a strategy: {reason}; ask it by itself"
+            otherwise = "" if asked == "auto" else ', or the batch with --strategy auto (strategy="auto")'
+            return f"statement {number:,} cannot be part of a strategy: {reason}; ask it by itself{otherwise}"
     many = sum(statement.group_count for _, statement in statements)
     if many > _MOST_QUERIES:
         return f"the statements ask for {many:,} counts, and a strategy has at most {_MOST_QUERIES:,}; ask for fewer"

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from parcomp.custodian.answer import Answer
 from parcomp.custodian.deriving import Derived
+from parcomp.custodian.estimating import NOTE
 from parcomp.custodian.presentation import notes, present
 from parcomp.custodian.settings import Settings
 from parcomp.figures import Figure
@@ -61,7 +62,8 @@ def worded(
         said = (*said, "the groups are those that the domain declares, with rows or without: nothing was counted")
     if settings.person and not rehearsed:
         said = (*said, rows_taken(settings.rows_per_person))
-    said = (*said, *more)
+    # What is said of estimates is said where there is one.
+    said = (*said, *(one for one in more if one != NOTE or estimated is not None))
     return Answer(
         charge,
         columns,

@@ -27,6 +27,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -42,6 +43,8 @@ from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
 from parcomp.estimation.projection import Projection
 from parcomp.estimation.rows import Floats
+from parcomp.estimation.shown import estimate_html, estimate_text, plot_estimate
+from parcomp.figures import EstimatedCount
 from parcomp.model import Query, QueryId, Workload, entries_for
 from parcomp.noise import JointNoise, joint_noise
 from parcomp.planning import Plan
@@ -109,6 +112,26 @@ class Estimate(Tabular):
         listed = ", ".join(f"{count:,} by {name}" for name, count in counts.items())
         doubted = "; the facts are in doubt" if self.doubts else ""
         return f"<Estimate of {len(self.values):,} queries: {listed or 'none'}; moved by {self.upper:,.4g}{doubted}>"
+
+    def __str__(self) -> str:
+        return estimate_text(self)
+
+    def _repr_html_(self) -> str:
+        return estimate_html(self)
+
+    def listed(self, position: int) -> EstimatedCount:
+        """What is told of the query at a position."""
+        numbers = (self.values, self.raw, *self.intervals.T, *self.raw_intervals.T)
+        value, raw, low, high, raw_low, raw_high = (float(one[position]) for one in numbers)
+        name, where = str(self.workload.id_of(position)), self.workload[position].where()
+        return EstimatedCount(name, value, raw, low, high, self.methods[position], raw_low, raw_high, 0, where)
+
+    def plot(self, path: str | Path | None = None, *, axes: Any = None) -> Any:
+        """Draw the answers with the estimates beside them, to a PNG file if a path is given.
+
+        Returns matplotlib's axes.
+        """
+        return plot_estimate(self, path, axes)
 
     @property
     def proven(self) -> bool:

@@ -104,7 +104,8 @@ class Problem:
             missed = np.abs(self.pool.answers() - self._target.answers)[len(self._columns) - len(self._places) :]
             raise FactsError(
                 f"no table was found that has all facts: the nearest misses one by {found.missed:,.3g}; "
-                "do the facts contradict each other, or the answers of scale 0? Correct this one, or those that it goes with",
+                "do the facts contradict each other, or the answers of scale 0? "
+                "Correct this one, or those that it goes with",
                 self._places[int(missed.argmax())] if len(missed) else None,
             )
         return found

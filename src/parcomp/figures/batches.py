@@ -9,9 +9,12 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 from parcomp.errors import ArgumentError
 from parcomp.figures.figured import Figure, Figured, figure_columns, free_name
+from parcomp.figures.listing import batch_lines
 from parcomp.tabular import Columns, Tabular, counted
 
 __all__ = ["FiguredBatch"]
+
+_ESTIMATES = ("estimate", "estimate_low", "estimate_high")
 
 One = TypeVar("One", bound=Figured)
 
@@ -45,11 +48,13 @@ class FiguredBatch(Tabular, Sequence[One], Generic[One]):
         return f"<{type(self).__name__} of {counted(len(self), 'answer')}>"
 
     def __str__(self) -> str:
-        pairs = zip(self.statements, self.answers, strict=True)
-        return "\n\n".join(f"{statement}\n{answer}" for statement, answer in pairs)
+        return "\n".join(batch_lines(self.statements, self.answers))
 
     def plot(self, path: str | Path | None = None, *, axes: Any = None) -> Any:
-        """Draw the answers without groups as bars, to a PNG file if a path is given; returns matplotlib's axes."""
+        """Draw the first figure of each answer, in each of its groups, as bars, to a PNG file if a path is given.
+
+        Estimates are hollow marks beside them.  Returns matplotlib's axes.
+        """
         from parcomp.figures.plots import plot_batch  # noqa: PLC0415  matplotlib is an extra
 
         return plot_batch(self.answers, path, axes)
@@ -60,8 +65,10 @@ class FiguredBatch(Tabular, Sequence[One], Generic[One]):
         names: dict[str, list[Any]] = {}
         own = [free_name(name, dict.fromkeys(keys)) for name in ("statement", "item")]
         numbers = [free_name(name, dict.fromkeys(keys)) for name in ("value", "low", "high", "expected_error")]
+        estimates = [free_name(name, dict.fromkeys(keys)) for name in _ESTIMATES] if self._has_estimates else []
         marked = [free_name("rehearsed", dict.fromkeys(keys))] if any(one.rehearsed for one in self.answers) else []
-        for name in (own[0], *keys, own[1], *numbers, *marked):
+        by = [free_name("grouped_by", dict.fromkeys(keys))] if self._is_ambiguous else []
+        for name in (own[0], *by, *keys, own[1], *numbers, *estimates, *marked):
             names[name] = []
         for statement, answer in zip(self.statements, self.answers, strict=True):
             labels = {column.name: column.values for column in answer.labels}
@@ -69,10 +76,17 @@ class FiguredBatch(Tabular, Sequence[One], Generic[One]):
                 rows = len(answer)
                 names[own[0]] += [statement] * rows
                 names[own[1]] += [None if column is None else column.name] * rows
+                for name in by:
+                    names[name] += [", ".join(labels)] * rows
                 for key in keys:
                     names[key] += labels.get(key, (None,) * rows)
-                figures = (Figure(None, None, None, None),) * rows if column is None else column.figures or ()
-                for name, values in zip(numbers, figure_columns(figures), strict=True):
+                nothing = (Figure(None, None, None, None),) * rows
+                figures = nothing if column is None else column.figures or ()
+                told = nothing if column is None else column.estimates or nothing
+                for name, values in (
+                    *zip(numbers, figure_columns(figures), strict=True),
+                    *zip(estimates, figure_columns(told), strict=False),
+                ):
                     names[name] += values
                 for name in marked:
                     names[name] += [answer.rehearsed] * rows
@@ -80,4 +94,15 @@ class FiguredBatch(Tabular, Sequence[One], Generic[One]):
             "charges": [answer.charge for answer in self.answers],
             "costs": [answer.cost for answer in self.answers],
         }
-        return Columns(names, frozenset(numbers), about)
+        return Columns(names, frozenset((*numbers, *estimates)), about)
+
+    @property
+    def _has_estimates(self) -> bool:
+        return any(column.estimates is not None for answer in self.answers for column in answer.measured)
+
+    @property
+    def _is_ambiguous(self) -> bool:
+        """Whether a missing label may be a group of its own, null, or stand where a statement has no such key."""
+        keyed = [{column.name for column in answer.labels} for answer in self.answers]
+        nulls = any(None in column.values for answer in self.answers for column in answer.labels)
+        return nulls and any(keys != keyed[0] for keys in keyed)

@@ -14,7 +14,18 @@ from typing import Any, TypeAlias
 
 from parcomp.costs import SYMBOLS, short_up
 from parcomp.errors import ArgumentError, one_line, shown
-from parcomp.tabular import Columns, Tabular, counted, decimals_of, error_text, label_text, number_text, text_table
+from parcomp.tabular import (
+    Columns,
+    Tabular,
+    count_text,
+    counted,
+    decimals_beside,
+    decimals_of,
+    error_text,
+    label_text,
+    number_text,
+    text_table,
+)
 
 __all__ = [
     "AnswerColumn",
@@ -87,14 +98,30 @@ class AnswerColumn:
 
     @property
     def decimals(self) -> int | None:
-        """How many decimals all its figures have, as those in steps of an attribute do; None where they have many."""
+        """How many decimals all its figures have: those of the steps of an attribute, or as many as they need."""
         figures = self.figures or ()
-        return decimals_of(end for one in figures for end in (one.value, one.low, one.high))
+        steps = decimals_of(end for one in figures for end in (one.value, one.low, one.high))
+        return self._needed if steps is None else steps
+
+    @property
+    def _needed(self) -> int | None:
+        """How many decimals figures and estimates need that are worked out, so that they stand beside each other."""
+        return decimals_beside(
+            (one.value, one.low, one.high) for one in (*(self.figures or ()), *(self.estimates or ()))
+        )
 
     def texts(self, most: int) -> tuple[list[str], list[str]]:
         """The values of the first figures and their intervals, as people read them."""
         figures, decimals = self.known[:most], self.decimals
         return [number_text(one.value, decimals) for one in figures], [interval_text(one, decimals) for one in figures]
+
+    def estimated_texts(self, most: int) -> tuple[list[str], list[str]]:
+        """The first estimates and their intervals, as people read them; a dash for each where there are none."""
+        if self.estimates is None:
+            return ["–"] * min(len(self.values), most), ["–"] * min(len(self.values), most)
+        figures, decimals = self.estimates[:most], self._needed
+        values = ["–" if one.value is None else count_text(one.value, decimals) for one in figures]
+        return values, [_about(one, decimals) for one in figures]
 
 
 class Figured(Tabular):
@@ -135,6 +162,18 @@ class Figured(Tabular):
     def grouped(self) -> bool:
         """Whether it was asked for with GROUP BY."""
         return len(self) != 1 or bool(self.labels)
+
+    @property
+    def estimate(self) -> int | float | None:
+        """What the answers of the batch say together of the number; None where no estimate was made."""
+        told = self._estimated()
+        return None if told is None else told.value
+
+    @property
+    def estimate_interval(self) -> tuple[int | float | None, int | float | None]:
+        """Where the true number is about 95 times in 100, which is measured and not guaranteed."""
+        told = self._estimated()
+        return (None, None) if told is None else (told.low, told.high)
 
     @property
     def caution(self) -> str:
@@ -187,10 +226,7 @@ class Figured(Tabular):
 
     def __str__(self) -> str:
         lines = [self.caution] if self.caution else []
-        lines.append(self._text())
-        if len(self) > _TEXT_ROWS:
-            lines.append(f"… {len(self) - _TEXT_ROWS:,} more rows")
-        return "\n".join([*lines, "; ".join(filter(None, (self.off_by, self.paid))), *self.notes])
+        return "\n".join([*lines, *self.lines(), "; ".join(filter(None, (self.off_by, self.paid))), *self.notes])
 
     def plot(self, path: str | Path | None = None, *, column: str | None = None, axes: Any = None) -> Any:
         """Draw a column of figures, the first if none is named; returns matplotlib's axes.
@@ -225,6 +261,18 @@ class Figured(Tabular):
             taken[free_name("rehearsed", taken)] = (True,) * len(self)
         return Columns(taken, frozenset(numbers), self.about)
 
+    def _estimated(self) -> Figure | None:
+        """The first estimate of an answer without GROUP BY."""
+        if self.grouped:
+            raise AttributeError("an answer with GROUP BY has an estimate in each group")
+        column = self.measured[0] if self.measured else None
+        return None if column is None or column.estimates is None else column.estimates[0]
+
+    def lines(self) -> list[str]:
+        """The columns as lines of a table."""
+        more = [f"… {len(self) - _TEXT_ROWS:,} more rows"] if len(self) > _TEXT_ROWS else []
+        return [*self._text().splitlines(), *more]
+
     def _text(self) -> str:
         headings, columns, right = [], [], []
         for column in self.columns:
@@ -239,8 +287,7 @@ class Figured(Tabular):
                 if column.estimates is not None:
                     headings += ["estimate", "about 95 %"]
                     right += [True, True]
-                    columns.append([number_text(figure.value) for figure in column.estimates[:_TEXT_ROWS]])
-                    columns.append([interval_text(figure) for figure in column.estimates[:_TEXT_ROWS]])
+                    columns += column.estimated_texts(_TEXT_ROWS)
         return text_table(headings, list(zip(*columns, strict=True)), right)
 
 
@@ -268,6 +315,13 @@ def interval_text(figure: Figure, decimals: int | None = None) -> str:
         return "–"
     low, high = (number_text(end, decimals) for end in (figure.low, figure.high))
     return f"{'about ' if figure.approximate else ''}{low} to {high}"
+
+
+def _about(estimate: Figure, decimals: int | None) -> str:
+    """The interval of an estimated count."""
+    if estimate.low is None or estimate.high is None:
+        return "–"
+    return f"about {count_text(estimate.low, decimals)} to {count_text(estimate.high, decimals)}"
 
 
 def figure_columns(figures: Sequence[Figure]) -> list[tuple[int | float | None, ...]]:

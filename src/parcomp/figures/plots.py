@@ -17,7 +17,17 @@ from parcomp.tabular import error_text, label_text, number_text
 if TYPE_CHECKING:
     from parcomp.figures.figured import AnswerColumn, Figure, Figured
 
-__all__ = ["BAR", "plain_frame", "plot_answer", "plot_bars", "thinned", "title_of"]
+__all__ = [
+    "BAR",
+    "ESTIMATE",
+    "plain_frame",
+    "plot_answer",
+    "plot_bars",
+    "plot_batch",
+    "plot_figures",
+    "thinned",
+    "title_of",
+]
 
 BAR = "#4c78a8"
 _DARK = "#1b1f24"
@@ -34,38 +44,82 @@ _ACROSS = 560
 _CLEAR = 12
 """Labels of up to so many characters stand side by side."""
 
+ESTIMATE = "#c2410c"
+"""The color of estimates, which are not what was released."""
+
+_MOST_GROUPS = 200
+"""An answer with more groups would hide the others of its batch."""
+
+_FEW = 3
+_SPREAD = 50
+"""From so many numbers on, of which the largest is so many times the smallest, the scale is no longer linear."""
+
 
 def plot_answer(answer: Figured, path: str | Path | None, column: str | None, axes: Any) -> Any:
-    """Draw one column of figures of an answer."""
+    """Draw one column of figures of an answer, with the estimates beside them if there are any."""
     chosen = _chosen(answer, column)
     labels = answer.labels
     as_map = len(labels) == 2 and len(answer) > 0
-    size = (8.0, 5.2) if as_map else (8.0, 4.2) if answer.grouped else (7.0, 1.9)
+    size = (8.0, 5.2) if as_map else (8.0, 4.2) if answer.grouped else (7.0, 2.1 if chosen.estimates else 1.9)
     with drawing(path, axes, figsize=size) as drawn:
+        more = ""
         if as_map:
-            _heat_map(drawn, labels[0], labels[1], chosen)
+            more = _heat_map(drawn, labels[0], labels[1], chosen)
         elif answer.grouped:
             names = [" · ".join(map(label_text, row)) for row in zip(*(one.values for one in labels), strict=True)]
-            plot_bars(
-                drawn, names or [str(place) for place in range(1, len(answer) + 1)], chosen.name, chosen.figures or ()
-            )
+            names = names or [str(place) for place in range(1, len(answer) + 1)]
+            plot_bars(drawn, names, chosen.name, chosen.figures or (), chosen.estimates)
             drawn.set_xlabel(", ".join(one.name for one in labels))
         else:
             _point(drawn, chosen)
-        drawn.set_title(title_of(chosen.name, answer.caution))
+        _entitle(drawn, title_of(chosen.name, answer.caution, more))
     return drawn
 
 
 def plot_batch(answers: Sequence[Figured], path: str | Path | None, axes: Any) -> Any:
-    """Draw the first figure of every answer without groups as bars, one for each statement."""
-    single = [(place, answer.measured[0]) for place, answer in enumerate(answers, start=1) if not answer.grouped]
-    if not single:
-        raise ArgumentError("a batch of answers with GROUP BY is drawn one by one: batch[0].plot()")
-    figures = [figure for _, column in single for figure in column.known]
+    """Draw the first figure of every answer as bars, one for each group; what is left out is said in the title."""
+    names: list[str] = []
+    figures: list[Figure] = []
+    estimates: list[Figure | None] = []
+    left_out = []
+    for place, answer in enumerate(answers, start=1):
+        if not answer.measured or len(answer) > _MOST_GROUPS:
+            left_out.append(place)
+            continue
+        column = answer.measured[0]
+        rows = zip(*(one.values for one in answer.labels), strict=True)
+        names += (
+            [f"{place} {' · '.join(map(label_text, row))}" for row in rows]
+            if answer.labels
+            else [str(place)] * len(answer)
+        )
+        figures += column.known
+        estimates += column.estimates or [None] * len(answer)
+    if not figures:
+        raise ArgumentError("there is nothing that a picture could hold; draw answers one by one: batch[0].plot()")
+    said = ""
+    if left_out:
+        listed = ", ".join(map(str, left_out[:_TICKS])) + (", …" if len(left_out) > _TICKS else "")
+        said = f"left out, as they have no figures or too many groups: {listed}"
+    title = title_of("batch", max(answer.caution for answer in answers), said)
+    drawn = plot_figures(names, figures, estimates, "value", title, path, axes)
+    drawn.set_xlabel("statement, and its group" if any(answer.grouped for answer in answers) else "statement")
+    return drawn
+
+
+def plot_figures(
+    names: Sequence[str],
+    figures: Sequence[Figure],
+    estimates: Sequence[Figure | None],
+    item: str,
+    title: str,
+    path: str | Path | None,
+    axes: Any,
+) -> Any:
+    """Draw figures as bars with estimates beside them."""
     with drawing(path, axes, figsize=(8.0, 4.2)) as drawn:
-        plot_bars(drawn, [str(place) for place, _ in single], "value", figures)
-        drawn.set_xlabel("statement")
-        drawn.set_title(title_of("batch", max(answer.caution for answer in answers)))
+        plot_bars(drawn, names, item, figures, estimates)
+        _entitle(drawn, title)
     return drawn
 
 
@@ -81,22 +135,31 @@ def _chosen(answer: Figured, name: str | None) -> AnswerColumn:
     raise ArgumentError(f"no column of figures is named {shown(name)}; there are {known}")
 
 
-def plot_bars(axes: Any, names: Sequence[str], item: str, figures: Sequence[Figure]) -> None:
-    """Draw figures as bars with their intervals."""
+def plot_bars(
+    axes: Any,
+    names: Sequence[str],
+    item: str,
+    figures: Sequence[Figure],
+    estimates: Sequence[Figure | None] | None = None,
+) -> None:
+    """Draw figures as bars with their intervals, and estimates as hollow marks beside them."""
     places = list(range(len(figures)))
     # Gaps narrower than a pixel would show here and there.
     axes.bar(places, [_number(figure.value) for figure in figures], color=BAR, width=0.8 if len(places) < 120 else 1)
-    known = [
-        (place, figure.value, figure.low, figure.high)
-        for place, figure in zip(places, figures, strict=True)
-        if figure.value is not None and figure.low is not None and figure.high is not None
+    beside = [
+        (place, figure)
+        for place, figure in enumerate(estimates or ())
+        if figure is not None and figure.value is not None
     ]
-    if known:
-        where, values, lows, highs = zip(*known, strict=True)
-        below = [max(value - low, 0) for value, low in zip(values, lows, strict=True)]
-        above = [max(high - value, 0) for value, high in zip(values, highs, strict=True)]
-        width = 2 if len(known) <= 4 * _TICKS else 0
-        axes.errorbar(where, values, [below, above], color=_DARK, capsize=width, linewidth=1, linestyle="none")
+    # Where few bars leave room, intervals stand side by side.
+    aside = 0.18 if beside and len(places) <= 4 * _TICKS else 0.0
+    _intervals(axes, [place - aside for place in places], figures, _DARK, len(places))
+    if beside:
+        where = [place + aside for place, _ in beside]
+        _intervals(axes, where, [figure for _, figure in beside], ESTIMATE, len(places))
+        size = 6 if len(places) <= _TICKS else 4 if aside else 2.5
+        axes.plot(where, [_number(figure.value) for _, figure in beside], label="estimate, about 95 %", **_hollow(size))
+        _legend(axes, _answered(bar=True))
     ticks = _ticks(names)
     steep = any(len(names[place]) > max(_CLEAR - len(ticks) // 2, 3) for place in ticks)
     axes.set_xticks(
@@ -104,11 +167,79 @@ def plot_bars(axes: Any, names: Sequence[str], item: str, figures: Sequence[Figu
     )
     axes.set_ylabel(f"{item}, with its 95 % interval")
     axes.axhline(0, color=_DARK, linewidth=0.8)
+    _scale(axes, [*figures, *(figure for _, figure in beside)])
     plain_frame(axes)
 
 
-def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: AnswerColumn) -> None:
-    """Cells by two keys, colored by value; the expected error is in each cell, and in the legend."""
+def _intervals(axes: Any, places: Sequence[float], figures: Sequence[Figure], color: str, many: int) -> None:
+    known = [
+        (place, figure.value, figure.low, figure.high)
+        for place, figure in zip(places, figures, strict=True)
+        if figure.value is not None and figure.low is not None and figure.high is not None
+    ]
+    if not known:
+        return
+    where, values, lows, highs = zip(*known, strict=True)
+    below = [max(value - low, 0) for value, low in zip(values, lows, strict=True)]
+    above = [max(high - value, 0) for value, high in zip(values, highs, strict=True)]
+    width = 2 if many <= 4 * _TICKS else 0
+    axes.errorbar(where, values, [below, above], color=color, capsize=width, linewidth=1, linestyle="none")
+
+
+def _answered(*, bar: bool) -> Any:
+    """The sign of an answer in a legend."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415  an optional dependency
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    label = "answer, 95 %"
+    return (
+        Patch(color=BAR, label=label) if bar else Line2D([], [], color=BAR, marker="o", linestyle="none", label=label)
+    )
+
+
+def _legend(axes: Any, answered: Any) -> None:
+    """A legend above what is drawn, of the answers and of the marks that were drawn last."""
+    handles = [answered, axes.get_lines()[-1]]
+    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
+
+
+def _hollow(size: float) -> dict[str, Any]:
+    """The look of an estimate's mark."""
+    return {
+        "marker": "o",
+        "markersize": size,
+        "markerfacecolor": "white",
+        "markeredgecolor": ESTIMATE,
+        "linestyle": "none",
+        "color": ESTIMATE,
+        "zorder": 4,
+    }
+
+
+def _scale(axes: Any, figures: Sequence[Figure]) -> None:
+    """Make small numbers and their intervals visible beside large ones: linear about 0, and by powers of ten beyond."""
+    known = [figure for figure in figures if figure.value is not None]
+    widths = [0.0 if one.low is None or one.high is None else (one.high - one.low) / 2 for one in known]
+    # What is smaller than its interval is noise, which no scale should blow up.
+    sizes = sorted(max(abs(one.value or 0), width) for one, width in zip(known, widths, strict=True))
+    if len(sizes) < _FEW or not sizes[-1] > _SPREAD * sizes[0]:
+        return
+    from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: PLC0415  an optional dependency
+
+    least = max(sizes[0], sizes[-1] * 1e-9)
+    linear = 10.0 ** math.floor(math.log10(least))
+    axes.set_yscale("symlog", linthresh=linear, linscale=0.5)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: number_text(round(number, 9))))
+    axes.yaxis.set_minor_locator(NullLocator())
+    low, high = axes.get_ylim()
+    axes.set_ylim(1.5 * low if low < 0 else low, 1.5 * high if high > 0 else high)
+
+
+def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: AnswerColumn) -> str:
+    """Cells by two keys, colored by value; the expected error is in each cell, and in the legend.
+
+    What is to be said of estimates is returned.
+    """
     figures = column.figures or ()
     rows, columns = (list(dict.fromkeys(one.values)) for one in (down, across))
     row_of, column_of = ({label: place for place, label in enumerate(labels)} for labels in (rows, columns))
@@ -117,15 +248,19 @@ def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: Answe
         cells[row_of[first]][column_of[second]] = _number(figure.value)
     image = axes.imshow(cells, aspect="auto", cmap="viridis")
     middle = sum(image.get_clim()) / 2
-    size = _fitting(len(columns), [_cell(figure) for figure in figures])
-    if len(rows) * len(columns) <= _WRITTEN_CELLS and size >= _LEAST_SIZE:
-        for first, second, figure in zip(down.values, across.values, figures, strict=True):
+    texts = [_cell(figure, text) for figure, text in zip(figures, column.texts(len(figures))[0], strict=True)]
+    if column.estimates is not None:
+        texts = [f"{text}\n≈ {told}" for text, told in zip(texts, column.estimated_texts(len(texts))[0], strict=True)]
+    size = _fitting(len(columns), texts)
+    written = len(rows) * len(columns) <= _WRITTEN_CELLS and size >= _LEAST_SIZE
+    if written:
+        for first, second, figure, text in zip(down.values, across.values, figures, texts, strict=True):
             if figure.value is not None:
                 color = "white" if figure.value < middle else _DARK
                 axes.text(
                     column_of[second],
                     row_of[first],
-                    _cell(figure),
+                    text,
                     ha="center",
                     va="center",
                     color=color,
@@ -138,6 +273,9 @@ def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: Answe
         ticks = _ticks(names)
         set_ticks(ticks, [_short(names[place]) for place in ticks])
     axes.set(xlabel=across.name, ylabel=down.name)
+    if column.estimates is None:
+        return ""
+    return "≈ is the estimate" if written else "without the estimates, which to_pandas() has"
 
 
 def _point(axes: Any, column: AnswerColumn) -> None:
@@ -148,18 +286,28 @@ def _point(axes: Any, column: AnswerColumn) -> None:
         if figure.low is not None and figure.high is not None:
             axes.plot([figure.low, figure.high], [0, 0], color=_DARK, linewidth=2, marker="|", markersize=12)
         axes.plot([figure.value], [0], color=BAR, marker="o", markersize=10)
+        [value], _ = column.texts(1)
         axes.annotate(
-            _cell(figure).replace("\n", "  "), (figure.value, 0), (0, 10), textcoords="offset points", ha="center"
+            _cell(figure, value).replace("\n", "  "),
+            (figure.value, 0),
+            (0, 10),
+            textcoords="offset points",
+            ha="center",
         )
         axes.set_ylim(-1, 1.6)
+        if column.estimates is not None and column.estimates[0].value is not None:
+            [told] = column.estimates
+            if told.low is not None and told.high is not None:
+                axes.plot([told.low, told.high], [-0.5, -0.5], color=ESTIMATE, linewidth=1.5, marker="|", markersize=9)
+            axes.plot([told.value], [-0.5], label="estimate, about 95 %", **_hollow(9))
+            _legend(axes, _answered(bar=False))
     axes.set_yticks([])
     axes.set_xlabel(f"{column.name}, with its 95 % interval")
     plain_frame(axes, "left")
 
 
-def _cell(figure: Figure) -> str:
+def _cell(figure: Figure, text: str) -> str:
     """A number and below it its expected error, which is what ± means everywhere, or else its interval."""
-    text = number_text(figure.value)
     if figure.value is None:
         return text
     if figure.error is not None:
@@ -204,9 +352,14 @@ def _short(label: str) -> str:
     return label if len(label) <= 24 else f"{label[:23]}…"
 
 
-def title_of(title: str, caution: str) -> str:
+def _entitle(axes: Any, title: str) -> None:
+    """A title, beside a legend if there is one above."""
+    axes.set_title(title, loc="left" if axes.get_legend() else "center")
+
+
+def title_of(title: str, caution: str, more: str = "") -> str:
     """A title, with what everyone must know."""
-    return f"{title}\n{caution}" if caution else title
+    return "\n".join(filter(None, (title, caution, more)))
 
 
 def plain_frame(axes: Any, *more: str) -> None:

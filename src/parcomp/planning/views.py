@@ -9,6 +9,7 @@ import numpy as np
 
 from parcomp.markup import bar, block, emphasized, table
 from parcomp.picture import drawing
+from parcomp.tabular import rounded_text
 
 if TYPE_CHECKING:
     from parcomp.planning.result import Plan
@@ -66,5 +67,17 @@ def plot_plan(plan: Plan, path: str | Path | None, axes: Any) -> Any:
             ylabel="share of the queries with at most this error",
             title=f"{len(plan.workload):,} queries at {plan.measure.symbol} = {plan.loss:.4g}",
         )
-        drawn.legend()
+        # Beneath, where it lies over no line.
+        drawn.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
+        if len(errors):
+            _plain_ticks(drawn.xaxis)
     return drawn
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Numbers as people write them on an axis by powers of ten: 2 and not 2 × 10⁰."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: PLC0415  an optional dependency
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: rounded_text(number, 3)))
+    axis.set_minor_locator(NullLocator())

@@ -110,7 +110,9 @@ def problem_of(error: Exception, *, pays: bool = True) -> Problem:
     if isinstance(error, ParcompError):
         return Problem(400, "request", str(error))
     if isinstance(error, RequestValidationError):
-        return Problem(400, "body", _first_fault(error))
+        # What is not in the body is in the query string, or in a header.
+        in_body = all(fault.get("loc", ("body",))[:1] == ("body",) for fault in error.errors())
+        return Problem(400, "body" if in_body else "request", _first_fault(error))
     if isinstance(error, TimeoutError):
         detail = (
             "the request took longer than it may; it may still be charged, and the same request with the same "
@@ -148,7 +150,9 @@ def _first_fault(error: RequestValidationError) -> str:
     first = faults[0]
     if first.get("type") == "json_invalid":
         return "the body is not valid JSON"
-    place = ".".join(str(part) for part in first.get("loc", ()) if part != "body")
+    where, *inside = first.get("loc") or ("body",)
+    place = ".".join(map(str, inside))
+    place = f"the parameter {place} of the query" if where == "query" else place
     said = str(first.get("msg", "is not well formed")).removeprefix("Value error, ")
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return f"{place}: {said}{more}" if place else f"{said}{more}"
