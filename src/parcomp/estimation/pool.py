@@ -6,6 +6,8 @@ Two ways lead to the nearest: *descent* is quick and rough, and tells which rows
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -96,7 +98,7 @@ class Pool:
         return float(worst)
 
     def interior(self, target: Floats, weight: Floats, near: float, tolerance: float, gap: float) -> bool:
-        """Bring the answers as near to a target as they come; False where the rows are too many for it.
+        """Bring the answers as near to a target as they come; False where the rows are too many for it, or floats fail.
 
         Of many rows, those that hardly occur, and would lose more than ``near`` if they did, are left out.  It ends
         where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``.
@@ -109,6 +111,8 @@ class Pool:
         if not len(kept) or len(kept) > _LARGEST:
             return not len(kept)
         found = _interior(matrix[:, kept], target, weight, self.counts[kept], tolerance, gap)
+        if not np.isfinite(found).all():
+            return False
         self.counts = np.zeros(len(self))
         self.counts[kept] = found
         return True
@@ -155,8 +159,7 @@ def _interior(
         if length < _STUCK:
             dx, ds = _newton(factor, x, s, slope, center)
             length = min(_longest(x, dx), _longest(s, ds))
-        if length < 1.0:
-            length *= _SHORT
+        length = min(_step(x, dx), _step(s, ds))
         x, s = x + length * dx, s + length * ds
     return _polished(matrix, target, weight, gram, x, x > s, tolerance) if gap <= _POLISHED else x
 
@@ -193,5 +196,15 @@ def _newton(
 
 def _longest(values: Floats, step: Floats) -> float:
     """How much of a step keeps values from falling below 0, at most all of it."""
+    return min(1.0, _reach(values, step))
+
+
+def _step(values: Floats, step: Floats) -> float:
+    """How much of a step is taken: short of the boundary, also where the whole of it would end just there."""
+    return min(1.0, _SHORT * _reach(values, step))
+
+
+def _reach(values: Floats, step: Floats) -> float:
+    """How many times a step can be taken until a value is 0."""
     falling = step < 0
-    return min(1.0, float((-values[falling] / step[falling]).min())) if falling.any() else 1.0
+    return float((-values[falling] / step[falling]).min()) if falling.any() else math.inf
