@@ -32,7 +32,7 @@ def test_rows_have_their_gains_and_bounds_hold(kind, outside):
         compiled, queries = compiled_of(judged)
         if not len(queries):
             continue
-        cells = cell_matrix(judged, outside=outside)[queries]
+        cells = cell_matrix(judged, outside=outside, columns=True)[queries]
         gains = draw.normal(0, 10, len(queries)).round(int(draw.integers(0, 3)))
         best = float((gains @ cells).max())
         source = kind(with_outside(compiled) if outside else compiled)

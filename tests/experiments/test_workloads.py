@@ -36,7 +36,8 @@ def test_census_domain_and_workload() -> None:
     assert workload[0].where() == {"income": 0}
     assert workload[3_600_000 - 720].terms == ()
     last = workload[3_600_000 - 1]
-    assert list(last.where()) == ["age", "marital", "race", "gender"]
+    assert list(last.where()) == ["income", "age", "marital", "race", "gender"]
+    assert len(last.terms) == 4
     assert last.coverage_size == 5_000
 
 

@@ -11,14 +11,16 @@ from tests.workloads.judged import Judged
 __all__ = ["cell_matrix"]
 
 
-def cell_matrix(judged: Judged, *, outside: bool = False) -> np.ndarray:
-    """``[q, c]``: whether query q counts cell c; with ``outside``, attributes have a value more, which none accepts."""
+def cell_matrix(judged: Judged, *, outside: bool = False, columns: bool = False) -> np.ndarray:
+    """``[q, c]``: whether query q counts cell c; with ``outside``, attributes have a value more, which none accepts.
+
+    To the ``columns`` of a workload a predicate of all declared values is none, and accepts that value too.
+    """
     lines = []
     for accepted in judged.accepted:
         flags = []
         for name, values in judged.values.items():
-            # A predicate that accepts every declared value is no constraint.
-            free = name not in accepted or accepted[name] >= set(values)
+            free = name not in accepted or (columns and accepted[name] >= set(values))
             flags.append(np.array([free or value in accepted[name] for value in values] + [free] * outside))
         lines.append(reduce(np.multiply.outer, flags).ravel())
     cells = int(np.prod([len(values) + outside for values in judged.values.values()]))

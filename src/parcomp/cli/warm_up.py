@@ -100,8 +100,17 @@ def _huge_domains() -> None:
 
 
 def _certificates() -> None:
+    from parcomp.model.compile import compile_workload
+    from parcomp.overlap.lean import prove_by_listing
+    from parcomp.overlap.value import prove_upper
+
     for workload in (_random(60, 6, 8, most=3), _random(40, 10, 6, most=5), _random(50, 2, 30, ranges=True)):
         pc.verify(workload, pc.max_overlap(workload).certificate)
+    subsets = _random(60, 6, 8, most=3)
+    compiled, upper = compile_workload(subsets).compiled, int(pc.max_overlap(subsets).upper)
+    # With so few rows to a case that cases are divided.
+    prove_by_listing(compiled, upper, size_limit=1 << 16, work_limit=1 << 30, most_rows=1)
+    prove_upper(compiled, upper)
 
 
 def _custodians() -> None:
