@@ -365,3 +365,15 @@ def test_what_was_proven_is_kept_where_a_later_step_proves_less():
     kept = proof.certified(state, np.array([-3.0, 5.0]), 2, ended=False)
     assert kept.lower == 3.0
     assert kept.values.tolist() == [0.0, 5.0]
+
+
+def test_where_rows_have_no_bound_nothing_is_proven():
+    """Pricing that was cut short knows none: answers are cut at 0, and no more."""
+    target = projection.Target(np.array([-3.0, 5.0]), np.zeros(2, bool), 1.0, np.ones(2))
+    known = projection.Pool(2)
+    known.join(np.array([[True, True]]))
+    proof = projection._Proof(target)
+    proof.see(np.array([-4.0, 1.0]), np.inf)
+    told = proof.certified(projection._State(target, known), np.array([-4.0, 1.0]), 1, ended=False)
+    assert told.lower == 0.0
+    assert told.values.tolist() == [0.0, 5.0]
