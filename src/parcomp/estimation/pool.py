@@ -200,8 +200,9 @@ def _longest(values: Floats, step: Floats) -> float:
 
 
 def _step(values: Floats, step: Floats) -> float:
-    """How much of a step is taken: short of the boundary, also where the whole of it would end just there."""
-    return min(1.0, _SHORT * _reach(values, step))
+    """How much of a step is taken: all of it, or short of the boundary, also where it would end just there."""
+    reach = _reach(values, step)
+    return 1.0 if reach > 1.0 else _SHORT * reach
 
 
 def _reach(values: Floats, step: Floats) -> float:
