@@ -207,8 +207,8 @@ def _summed(matrix: Matrix, group_of: Indices, groups: int) -> Matrix:
     if sum(_absolute_sums(matrix)) >= _EXACT:
         raise CostError("the entries of the strategy are too large to be added up in 64 bits")
     summed = np.zeros((len(matrix), groups), np.int64)
-    if len(group_of) == groups:
-        # No two queries are equal.
+    if len(np.unique(group_of)) == len(group_of):
+        # No two queries are equal, so that no column is written twice.
         summed[:, group_of] = matrix
     else:
         np.add.at(summed.T, group_of, matrix.T)
