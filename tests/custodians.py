@@ -18,6 +18,15 @@ PEOPLE = {"name": "people", "attributes": {"sex": {"values": ["F", "M"]}, "age":
 ROWS = [{"sex": sex, "age": age} for sex in "FM" for age in range(10) for _ in range(age + (sex == "F"))]
 """Ten ages of women and men; the number of people grows with age, and there is one woman more than men at each."""
 
+BATCH = [
+    "SELECT COUNT(*) FROM people",
+    "SELECT COUNT(*) FROM people WHERE sex = 'F'",
+    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex",
+    "SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 7",
+    "SELECT COUNT(*) FROM people WHERE age >= 5 AND sex = 'M'",
+]
+"""Statements that overlap, groups among them."""
+
 
 def write_custodian(
     directory: Path,

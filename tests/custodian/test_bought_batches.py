@@ -9,15 +9,8 @@ import pytest
 from parcomp.custodian import Custodian, bought_batches
 from parcomp.custodian.answering import Answering
 from parcomp.errors import RefusedError
-from tests.custodians import ROWS, audited, open_custodian, write_custodian
+from tests.custodians import BATCH, ROWS, audited, open_custodian, write_custodian
 
-BATCH = [
-    "SELECT COUNT(*) FROM people",
-    "SELECT COUNT(*) FROM people WHERE sex = 'F'",
-    "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex",
-    "SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 7",
-    "SELECT COUNT(*) FROM people WHERE age >= 5 AND sex = 'M'",
-]
 COST = {"pure": "epsilon", "zcdp": "rho", "gdp": "mu"}
 
 
