@@ -8,7 +8,7 @@ import pytest
 import parcomp as pc
 from benchmarks import error
 from parcomp.errors import ArgumentError, WorkloadError
-from parcomp.estimation import pool, problem, projection
+from parcomp.estimation import problem, projection
 from parcomp.samples import census_sample, paper_example
 from tests.nearest import nearest_possible
 from tests.soak import shared_with_soak
@@ -84,26 +84,6 @@ def test_facts_hold_and_never_worsen(chunk, few_draws):
             expected = nearest(cells, answers, exact)
             unit = root_mean_square(scales[~exact])
             assert root_mean_square(found.values - expected) <= 0.05 * unit + 1e-5 * np.abs(answers).max()
-
-
-def test_estimates_stay_numbers_where_floats_fail(monkeypatch):
-    """Steps that lead to no number are not taken; what is found in another way is as good as proven."""
-    monkeypatch.setattr(pool, "_interior", lambda matrix, *_: np.full(matrix.shape[1], np.nan))
-    draw = np.random.default_rng(17)
-    for _ in range(20):
-        judged = random_judged(draw)
-        cells = cell_matrix(judged)
-        if len(cells):
-            truth, scales, answers = random_answers(draw, cells)
-            found = pc.estimate(judged.workload, answers, scales, interval=None)
-            assert np.isfinite(found.values).all()
-            assert root_mean_square(found.values - truth) <= root_mean_square(answers - truth) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(("step", "ends"), [(-2.0, 0.995), (-4.0, 0.4975), (-1.0, 1.0), (1.0, 1.0)])
-def test_steps_stop_short_of_where_a_row_would_not_occur(step, ends):
-    """Also where a whole step would end just there: the next one divides by what is left."""
-    assert pool._step(np.array([2.0, 5.0]), np.array([step, 1.0])) == pytest.approx(ends)
 
 
 def test_public_facts_of_other_queries_are_met():

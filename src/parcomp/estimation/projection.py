@@ -32,7 +32,7 @@ _SETTLED = 1e-6
 """Rows that gain less than this part of what noise is worth are not looked for."""
 
 _ROUGH, _FINE = 0.2, 0.01
-"""Down to which slope descent goes, and the interior method while rows join, as a part of what the best row gained."""
+"""Down to which slope descent goes, and settling while rows join, as a part of what the best row gained."""
 
 _LAST = 0.2
 """Where the best row gains less than this part of what noise is worth, the next answers of the pool may be the last.
@@ -42,16 +42,16 @@ _FAR = 2.0
 """The exact projection moves answers no further than noise did, which is hardly ever this many times its size."""
 
 _NEAR = 0.2
-"""The interior method leaves out rows that would lose more than this part of the noise."""
+"""Settling leaves out rows that would lose more than this part of the noise."""
 
 _GAP, _LOOSE_GAP = 1e-8, 1e-4
-"""How much of the squared distance the interior method leaves open, at the end and while rows join."""
+"""How much of the squared distance settling may leave open, at the end and while rows join."""
 
 _ROUNDS = 10
 """Rounds of descent between two pricings."""
 
 _STIFF = (10.0, 1e4)
-"""How much a fact weighs beside an answer, in descent and in the interior method; multipliers make it exact."""
+"""How much a fact weighs beside an answer, in descent and in settling; multipliers make it exact."""
 
 _STALLS = 5
 """How often the answers of a pool are worked out again where no row is missing but one should count for more."""
@@ -189,7 +189,7 @@ class _State:
         """As near as floats come."""
         for _ in range(4 if len(self._multipliers) else 1):
             target = self._shifted(_STIFF[1])
-            if not self._pool.interior(target, self._weight, near * self._target.noise, 0.1 * tolerance, gap):
+            if not self._pool.settle(target, self._weight, near * self._target.noise, 0.1 * tolerance, gap):
                 self._pool.descend(target, self._weight, tolerance, 100 * _ROUNDS)
             self._update(_STIFF[1])
 

@@ -1,0 +1,93 @@
+"""The counts of the nearest answers, by Newton steps and from within, against a solver that knows all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import parcomp as pc
+from parcomp.estimation import interior, newton
+from parcomp.estimation.distance import Distance
+from tests.estimation.test_estimates import random_answers, root_mean_square
+from tests.nearest import nearest_possible
+from tests.workloads import cell_matrix, random_judged
+
+_METHODS = {
+    "newton": newton.nearest,
+    "interior": lambda distance, counts, tolerance: interior.nearest(distance, counts, tolerance, 1e-8),
+}
+
+
+def drawn_problem(draw, columns, rows):
+    """A matrix of rows, of which some are alike and some depend on others, weights and a target."""
+    cells = (draw.random((columns, rows)) < draw.uniform(0.1, 0.7)).astype(float)
+    cells[draw.integers(0, columns, rows), np.arange(rows)] = 1.0
+    cells = np.hstack((cells, cells[:, : rows // 3], np.minimum(cells + np.roll(cells, 1, axis=1), 1.0)))
+    weight = draw.choice([1.0, 0.01], columns) if draw.random() < 0.5 else np.ones(columns)
+    target = cells @ draw.poisson(draw.choice([0.1, 5.0]), cells.shape[1]) + draw.normal(0, 3, columns)
+    return cells, weight, target
+
+
+@pytest.mark.parametrize("name", _METHODS)
+def test_counts_are_those_of_the_nearest_answers(name):
+    """From wherever they begin: from nothing, from what is near, and from far off."""
+    draw = np.random.default_rng([15, 3])
+    through = 0
+    for _ in range(200):
+        cells, weight, target = drawn_problem(draw, int(draw.integers(1, 25)), int(draw.integers(1, 30)))
+        distance = Distance.to(target, weight, sparse.csc_array(cells))
+        expected = nearest_possible(cells, target, np.sqrt(weight))
+        begun = draw.choice([0.0, 1.0, 100.0]) * draw.random(cells.shape[1])
+        found = _METHODS[name](distance, begun, 1e-7)
+        if found is not None:
+            through += 1
+            assert (found >= 0).all()
+            assert np.abs(np.sqrt(weight) * (cells @ found - expected)).max() <= 1e-4 * (1 + np.abs(target).max())
+    assert through >= 180
+
+
+def test_newton_steps_are_few_where_a_row_joins_settled_ones(monkeypatch):
+    """One row more seldom changes which others occur: that is what they are for."""
+    draw = np.random.default_rng(5)
+    cells, weight, target = drawn_problem(draw, 60, 60)
+    before = newton.nearest(Distance.to(target, weight, sparse.csc_array(cells[:, :-1])), np.zeros(139), 1e-7)
+    monkeypatch.setattr(newton, "_ITERATIONS", 8)
+    for _ in range(20):
+        cells[:, -1] = draw.random(60) < 0.3
+        distance = Distance.to(target, weight, sparse.csc_array(cells))
+        found = newton.nearest(distance, np.append(before, 0.0), 1e-7)
+        assert found is not None
+        assert np.abs(cells @ found - nearest_possible(cells, target, np.sqrt(weight))).max() <= 1e-4
+
+
+def test_newton_steps_say_so_where_they_do_not_lead_there(monkeypatch):
+    """Nothing that has not settled is handed out."""
+    draw = np.random.default_rng(6)
+    cells, weight, target = drawn_problem(draw, 30, 40)
+    distance = Distance.to(target, weight, sparse.csc_array(cells))
+    monkeypatch.setattr(newton, "_ITERATIONS", 1)
+    assert newton.nearest(distance, np.zeros(cells.shape[1]), 1e-9) is None
+
+
+@pytest.mark.parametrize("failing", ["newton", "both"])
+def test_estimates_stay_numbers_where_floats_fail(failing, monkeypatch):
+    """Steps that lead to no number are not taken; what is found in another way is as good as proven."""
+    monkeypatch.setattr(newton, "nearest", lambda *_: None)
+    if failing == "both":
+        monkeypatch.setattr(interior, "nearest", lambda distance, *_: np.full(len(distance.gram), np.nan))
+    draw = np.random.default_rng(17)
+    for _ in range(20):
+        judged = random_judged(draw)
+        cells = cell_matrix(judged)
+        if len(cells):
+            truth, scales, answers = random_answers(draw, cells)
+            found = pc.estimate(judged.workload, answers, scales, interval=None)
+            assert np.isfinite(found.values).all()
+            assert root_mean_square(found.values - truth) <= root_mean_square(answers - truth) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("step", "ends"), [(-2.0, 0.995), (-4.0, 0.4975), (-1.0, 1.0), (1.0, 1.0)])
+def test_interior_steps_stop_short_of_where_a_row_would_not_occur(step, ends):
+    """Also where a whole step would end just there: the next one divides by what is left."""
+    assert interior._step(np.array([2.0, 5.0]), np.array([step, 1.0])) == pytest.approx(ends)
