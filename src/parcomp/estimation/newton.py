@@ -28,8 +28,11 @@ _SHORTEST = 1e-3
 """The shortest step that is tried, as a part of a full one."""
 
 
-def nearest(distance: Distance, counts: Floats, tolerance: float) -> Floats | None:
-    """The counts from which no slope leads nearer by more than ``tolerance``; None where steps do not lead there."""
+def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float) -> Floats | None:
+    """The counts of the nearest answers; None where steps do not lead there.
+
+    It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``.
+    """
     right = distance.transposed @ (distance.weight * distance.target)
     # What an interior method leaves of rows that do not occur is next to nothing, and their slopes are not.
     x = np.where(counts > distance.slopes(counts), counts, 0.0)
@@ -37,7 +40,9 @@ def nearest(distance: Distance, counts: Floats, tolerance: float) -> Floats | No
     for _ in range(_ITERATIONS):
         occur = x > 0
         if slope.min() >= -tolerance and np.abs(slope[occur]).max(initial=0.0) <= tolerance:
-            return x
+            moved = float(distance.weight @ (distance.matrix @ x - distance.target) ** 2)
+            if x @ np.abs(slope) <= max(gap * moved, tolerance**2):
+                return x
         free = np.flatnonzero(occur | (slope < -tolerance))
         try:
             factor = cho_factor(distance.system(free, _RIDGE), lower=True, overwrite_a=True, check_finite=False)

@@ -94,7 +94,7 @@ class Pool:
         if not len(kept) or len(kept) > _LARGEST:
             return not len(kept)
         distance = Distance.to(target, weight, matrix[:, kept])
-        found = newton.nearest(distance, self.counts[kept], tolerance)
+        found = newton.nearest(distance, self.counts[kept], tolerance, gap)
         if found is None:
             found = interior.nearest(distance, self.counts[kept], tolerance, gap)
         if not np.isfinite(found).all():
