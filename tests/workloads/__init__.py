@@ -4,6 +4,7 @@ from tests.workloads.cells import cell_matrix
 from tests.workloads.compiled import (
     compile_values,
     deep_workload,
+    demanding_workload,
     full_census,
     marginals,
     random_compiled,
@@ -27,6 +28,7 @@ __all__ = [
     "check_invariants",
     "compile_values",
     "deep_workload",
+    "demanding_workload",
     "full_census",
     "heaviest_row",
     "marginals",

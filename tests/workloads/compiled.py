@@ -18,6 +18,7 @@ from parcomp.model.compiled import CompiledWorkload
 __all__ = [
     "compile_values",
     "deep_workload",
+    "demanding_workload",
     "full_census",
     "marginals",
     "random_compiled",
@@ -127,6 +128,15 @@ def deep_workload(draw: np.random.Generator, queries: int = 80) -> CompiledWorkl
     drawn = [{a: accepted for a, accepted in query.items() if len(accepted)} for query in drawn]
     heaviest = [1, 10, (2**62 - 1) // queries][draw.integers(3)]
     return compile_values([values] * attributes, drawn, draw.integers(1, heaviest + 1, queries))
+
+
+def demanding_workload(draw: np.random.Generator) -> CompiledWorkload:
+    """A workload of queries that constrain nearly all of many attributes, each a little."""
+    queries = [
+        {a: draw.choice(3, 2 if draw.random() < 0.9 else 1, replace=False) for a in range(11) if draw.random() < 0.98}
+        for _ in range(int(draw.integers(40, 80)))
+    ]
+    return compile_values([3] * 11, queries, draw.integers(1, int(draw.choice([2, 4, 1_000])), len(queries)))
 
 
 def random_sets(

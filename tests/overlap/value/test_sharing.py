@@ -15,6 +15,7 @@ from tests.workloads import (
     Wide,
     compile_values,
     deep_workload,
+    demanding_workload,
     heaviest_row,
     random_compiled,
     random_wide,
@@ -90,7 +91,7 @@ def test_on_threads_nothing_is_lost_either(block: int, monkeypatch: pytest.Monke
     meet_after(monkeypatch, 20_000, 1_000)
     draw = np.random.default_rng(10 + block)
     for number in range(40):
-        compiled = [deep_workload, branching][number % 2](draw)
+        compiled = [deep_workload, branching, demanding_workload][number % 3](draw)
         search = ValueSearch(compiled, root_rounds=0, processors=1 + number % 3)
         check_solve(search, heaviest_row(compiled)[0], draw, 100_000)
 

@@ -14,7 +14,7 @@ from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap.value import layout
 from parcomp.overlap.value.proof import prove_upper
 from parcomp.overlap.value.value_search import ValueSearch
-from tests.workloads import compile_values, heaviest_row, random_compiled, row_weight
+from tests.workloads import compile_values, demanding_workload, heaviest_row, random_compiled, row_weight
 
 
 def random_workload(seed: int, most_values: int = 6) -> CompiledWorkload:
@@ -170,6 +170,19 @@ def test_larger_workloads_agree_with_the_pairwise_product() -> None:
         compiled = compile_values([5] * 5, queries, g.integers(1, 4, 120))
         search = check_solve(compiled, 3000, heaviest(compiled))
         assert search.nodes > 1
+
+
+def test_queries_that_constrain_many_attributes() -> None:
+    """Where the most demanding query is branched on, pauses and proofs hold, and so does the end."""
+    for seed in range(24):
+        compiled = demanding_workload(np.random.default_rng(seed))
+        truth = heaviest(compiled)
+        check_solve(compiled, 20_000, truth)
+        proof = prove_upper(compiled, truth)
+        assert proof is not None
+        assert sum("query" in node for node in proof["nodes"]) > 10
+        check_proof(compiled, proof)
+        assert prove_upper(compiled, truth - 1) is None
 
 
 def most_common(sizes: Sequence[int], queries: Sequence[Mapping[int, npt.ArrayLike]]) -> int:

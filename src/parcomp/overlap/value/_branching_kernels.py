@@ -5,6 +5,10 @@ closed, where Σ exp(-k·d_i) = 1 (Kullmann, "Fundaments of branching heuristics
 attribute (one child each) and of single queries (satisfied or not counted), the candidate with the lowest k is
 taken.  Drops are estimated by a few float rounds on a copy that keeps only the best values of each attribute:
 estimates choose, they prove nothing.
+
+Where queries constrain many attributes nothing is tried: the most demanding query is taken, and then the next one, as
+long as that is so.  Whoever satisfies it has few values left everywhere, which lowers the bound by far more than any
+single value does; not to count it lowers the bound by little, but there are no more of these steps than queries.
 """
 
 # mypy: ignore-errors
@@ -21,6 +25,12 @@ from parcomp.overlap.value._splitting_kernels import load_point, pick_pools, poo
 __all__ = ["choose_branch", "enforce", "work_of_trying"]
 
 _PROBE_ROUNDS = np.int64(6)  # typed, as a literal would be compiled for anew
+
+# With more slots to a query than this, on average, the most demanding one is branched on.
+_MANY_SLOTS = 10
+
+# Of a query that a fractional row does not satisfy at all, so much of its weight counts as if it could be saved.
+_HOPE = 0.03
 
 
 @inner_kernel
@@ -89,11 +99,11 @@ def _growth(drops, size, unit):
 
 
 @inner_kernel
-def _rank_queries(levels, level, scratch, shift, cold):
-    """For each query of the level how much it is worth trying: partly satisfied by a fractional row, and demanding.
+def _satisfied_in_part(levels, level, scratch, shift, cold):
+    """For each query of the level what not counting it can save at most, and how much it demands.
 
-    The fractional row weighs pooled values by a soft maximum.  A query it accepts with shares p_a counts by w · min
-    p_a, which not counting it can save at most, times Σ (1 - p_a), which grows with what satisfying it costs.
+    A fractional row weighs pooled values by a soft maximum.  A query it accepts with shares p_a counts for w · min p_a,
+    which is what is saved, and demands Σ (1 - p_a), which grows with what satisfying it costs.
     """
     base = levels.head[level, layout.SLOT_BASE]
     queries = levels.head[level, layout.QUERIES]
@@ -121,10 +131,7 @@ def _rank_queries(levels, level, scratch, shift, cold):
             least[q] = min(least[q], p)
             missed[q] += 1.0 - p
     at = levels.head[level, layout.QUERY_AT]
-    rank = np.empty(queries)
-    for q in range(queries):
-        rank[q] = least[q] * missed[q] * levels.weight[at + q]
-    return rank
+    return least * levels.weight[at : at + queries], missed
 
 
 @inner_kernel
@@ -188,7 +195,8 @@ def work_of_trying(levels, level):
 def choose_branch(levels, level, scratch, shift, task, tries):
     """Choose among up to ``tries`` small attributes and as many queries; with no tries the smallest attribute.
 
-    Returns (attribute, -1) or (-1, query), and the work done.  Overwrites the two levels above.
+    Where queries have many slots, choose the most demanding one.  Returns (attribute, -1) or (-1, query), and the work
+    done.  Overwrites the two levels above.
     """
     sizes = levels.live[level].copy()
     for a in range(len(sizes)):
@@ -199,7 +207,10 @@ def choose_branch(levels, level, scratch, shift, task, tries):
         return smallest, -1, np.int64(0)
     pick_pools(levels, level, scratch, 0, levels.live.shape[1])
     pool_bits(levels, level, scratch)
-    rank = _rank_queries(levels, level, scratch, shift, task.cold)
+    saved, demand = _satisfied_in_part(levels, level, scratch, shift, task.cold)
+    if levels.slots[level].sum() > _MANY_SLOTS * levels.head[level, layout.QUERIES]:
+        return -1, np.argmax(demand**3 * (saved + _HOPE * task.unit)), np.int64(0)
+    rank = saved * demand
     copy_level(levels, level, level + 1, scratch, layout.POOLED)
     copy_level(levels, level + 1, level + 2, scratch, layout.WHOLE)
     whole, work = _probe(levels, level + 2, scratch, shift, task)
