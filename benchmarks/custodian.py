@@ -27,6 +27,9 @@ __all__ = ["custodian", "longest"]
 _UNIT_COST = 10**4
 """Costs are up to this many units, so that thousands of them fit a budget of 1."""
 
+_BATCH = 1_000
+"""Statements that are asked for at once."""
+
 
 @benchmark("long-ledger")
 def custodian(settings: Settings) -> Iterator[Row]:
@@ -51,7 +54,7 @@ def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float
     """Figures of a ledger of so many charges, with so many quotes and asks; seconds of opening, p99 of quotes."""
     with tempfile.TemporaryDirectory() as directory:
         path = write_census(Path(directory))
-        queries = list(workloads.census_sample(held + 2 * more, seed))
+        queries = list(workloads.census_sample(held + 2 * more + _BATCH, seed))
         Custodian.create(path).close()
         _fill(CustodianSettings.load(path), queries[:held], seed)
         began, worked = time.perf_counter(), time.process_time()
@@ -61,7 +64,8 @@ def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float
             # The first one loads kernels.
             _quote_all(opened, queries[held : held + 1])
             quoting, working = _quote_all(opened, queries[held : held + more])
-            asking, admitted = _ask_all(opened, queries[held + more :])
+            asking, admitted = _ask_all(opened, queries[held + more : held + 2 * more])
+            together, batched = _ask_together(opened, queries[held + 2 * more :])
     p50, p99 = np.percentile(quoting, [50, 99]).tolist()
     ask50, ask99 = np.percentile(asking, [50, 99]).tolist()
     figures = {
@@ -74,6 +78,8 @@ def _measured(held: int, more: int, seed: int) -> tuple[dict[str, object], float
         "ask p50": Timing(ask50),
         "ask p99": Timing(ask99),
         "admitted": f"{admitted} of {more}",
+        f"batch of {_BATCH:,}": Timing(together),
+        "of that, CPU": Timing(batched),
         "load": f"{os.getloadavg()[0]:.1f}",
     }
     return figures, opening, p99
@@ -116,6 +122,13 @@ def _ask_all(opened: Custodian, queries: list[Query]) -> tuple[list[float], int]
             pass
         seconds.append(time.perf_counter() - began)
     return seconds, admitted
+
+
+def _ask_together(opened: Custodian, queries: list[Query]) -> tuple[float, float]:
+    """What a batch takes from its text to its answers, by the clock and of a processor."""
+    began, before = time.perf_counter(), time.process_time()
+    opened.ask_batch([_sql(query) for query in queries], epsilon="0.000005", analyst="ben")
+    return time.perf_counter() - began, time.process_time() - before
 
 
 def _sql(query: Query) -> str:

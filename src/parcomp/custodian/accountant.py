@@ -13,7 +13,7 @@ A query fits while either bound is at most B.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parcomp.model import Domain, Query
@@ -119,6 +119,18 @@ class Account:
         by_overlap = self.limit // 2 - quote.spent if 2 * self.upper <= self.limit else 0
         by_sum = (self.limit - self._replaced[-1]) // expense.touched
         return self._verdict(after <= self.limit, after - self.loss, max(by_overlap, by_sum, 0), upper)
+
+    def judge_together(self, expenses: Sequence[Expense], work: int) -> Verdict | None:
+        """What booking all of them would mean, by one look at the whole; changes nothing.
+
+        None where the overlap is not exactly known within ``work``: one decision after the other may prove more then.
+        """
+        overlap = self._live.loss_with(((expense.query, expense.units) for expense in expenses), work)
+        if not overlap.exact:
+            return None
+        after = self._loss(overlap.upper, self._replaced[-1] + sum(expense.replaced_units for expense in expenses))
+        left, grown = max(self.limit - after, 0), max(after - self.loss, 0)
+        return self._verdict(after <= self.limit, grown, left, max(overlap.upper, self.upper))
 
     def restore(self, expenses: Iterable[tuple[Expense, int]]) -> None:
         """Book expenses that were admitted before, with the bounds they led to."""

@@ -272,19 +272,22 @@ class Answering(Custody):
 
     def _due(self, asked: Asked) -> list[Entry]:
         """What is to be charged; all of it fits."""
-        due = []
         batch = str(self._books.number + 1) if len(asked.releases) > 1 else ""
         dearest = asked.dearest
+        unpaid = [
+            release
+            for release in dearest.values()
+            if not release.statement.query.is_contradiction
+            and self._batches.paying(self._books, release, asked.whole) is None
+        ]
         effort = Effort(len(dearest))
+        together = effort.decide_together(self._books, asked.analyst, [release.expense for release in unpaid])
+        if together is not None:
+            return [asked.entry(release, together, batch) for release in unpaid]
+        due = []
         with self._books.supposing():
-            for release in dearest.values():
-                expense = release.expense
-                if (
-                    expense.query.is_contradiction
-                    or self._batches.paying(self._books, release, asked.whole) is not None
-                ):
-                    continue
-                verdict = effort.decide(self._books, asked.analyst, expense)
+            for release in unpaid:
+                verdict = effort.decide(self._books, asked.analyst, release.expense)
                 if not verdict.fits:
                     raise refusal(self.settings, release, verdict, asked.place_of(release))
                 due.append(asked.entry(release, verdict, batch))

@@ -122,10 +122,15 @@ class Books:
     def decide(self, analyst: str, expense: Expense, work: int | None = None) -> Verdict:
         """Whether the analyst may make the expense, and what it would mean for the dataset, as proven within work."""
         verdict, own = self.dataset.judge(expense, work), self._own.get(analyst)
-        if own is None:
+        return verdict if own is None else _both(verdict, own.judge(expense, work))
+
+    def decide_together(self, analyst: str, expenses: Sequence[Expense], work: int) -> Verdict | None:
+        """Whether the analyst may make all of the expenses, by one look at the whole; None where that is not known."""
+        verdict, own = self.dataset.judge_together(expenses, work), self._own.get(analyst)
+        if verdict is None or own is None:
             return verdict
-        mine = own.judge(expense, work)
-        return replace(verdict, fits=verdict.fits and mine.fits, left={**verdict.left, **mine.left})
+        mine = own.judge_together(expenses, work)
+        return None if mine is None else _both(verdict, mine)
 
     def counted(self) -> Counter[str]:
         """How many charges each analyst has; those without a name are under ""."""
@@ -280,6 +285,11 @@ class Books:
                 # decide anything, and there it is tightened once charges are entered.
                 upper = own.judge(expense).upper if closely else own.upper + expense.units
                 own.restore([(expense, min(upper, charge.upper))])
+
+
+def _both(verdict: Verdict, own: Verdict) -> Verdict:
+    """What the budget and the quota say of the same expense."""
+    return replace(verdict, fits=verdict.fits and own.fits, left={**verdict.left, **own.left})
 
 
 def _lifted(expense: Expense, domain: Domain) -> Expense:

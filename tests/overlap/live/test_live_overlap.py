@@ -44,6 +44,26 @@ def test_decisions_equal_solving_from_scratch(chunk):
         assert len(live) == len(weights)
 
 
+def test_one_look_at_many_more_is_the_loss_of_all():
+    """On random histories, with some queries left out of them; nothing is changed, whatever is asked."""
+    draw = np.random.default_rng(7)
+    for _ in range(200):
+        judged = random_judged(draw)
+        entries = list(zip(judged.workload, judged.weights, strict=True))
+        if not entries:
+            continue
+        known = int(draw.integers(len(entries) + 1))
+        live = LiveOverlap(judged.workload.domain, sum(judged.weights))
+        live.load(entries[:known])
+        before = live.upper, live.total, len(live), live.loss()
+        found = live.loss_with(entries[known:])
+        assert found.lower == found.upper == judged.truth()
+        assert (live.upper, live.total, len(live), live.loss()) == before
+        with pytest.raises(CostError):
+            live.loss_with([*entries[known:], (entries[0][0], 0)])
+        assert (live.upper, live.total, len(live), live.loss()) == before
+
+
 def test_a_decision_cut_short_rests_on_the_upper_end(monkeypatch):
     """With no work at all for a decision, nothing is admitted beyond the budget and no bound is below the truth."""
     for module in (engine, live_overlap):

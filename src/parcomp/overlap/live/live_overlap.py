@@ -121,6 +121,22 @@ class LiveOverlap:
             self._append(query, cost, self.upper + quote.adds)
         return quote.fits
 
+    def loss_with(self, entries: Iterable[tuple[Query, int]], work: int = LOSS_WORK) -> Bracket:
+        """The loss with further queries and their costs, from one look at all of them; changes nothing.
+
+        It takes hardly longer for a thousand queries than for one.  A decision on each of them looks at its own rows
+        alone, and can prove more where the whole is hard.
+        """
+        known = len(self)
+        try:
+            for query, cost in entries:
+                self._check(query, cost)
+                self._append(query, cost, self.upper + cost)
+            return self.loss(work)
+        finally:
+            while len(self) > known:
+                self.undo()
+
     def undo(self) -> None:
         """Take back the query admitted last."""
         if not len(self):
