@@ -40,10 +40,11 @@ _QUICK_ROW = 1 << 17
 _ROW_SHARE, _ROW_WORK = 4, 1 << 31
 """Row search goes on beside the others for one part in so many of the work, up to this much in all."""
 
-_PATIENCE, _LEAN_PATIENCE, _LAGGING = 1 << 28, 1 << 32, 3
+_PATIENCE, _LONG_PATIENCE, _LAGGING = 1 << 28, 1 << 33, 3
 """A search that has not lowered the upper end for this much work of its own, while another did so last, gets one part
-in 2 to the last number of the work: searches wait for each other, and one on the wrong track may be much slower.  Lean
-search, whose steps are few and long, is given the second amount where overlaps are more than cliques."""
+in 2 to the last number of the work: searches wait for each other, and one on the wrong track may be much slower.  Where
+overlaps are more than cliques, a search on values is given the second amount, as its steps are few and long: lean
+search, or value search where that does not suit."""
 
 _NEVER = 1 << 62
 """Work that is never done."""
@@ -101,6 +102,7 @@ class PartSearch(Search):
         graph_due = _ALONE if LeanSearch in waiting else 0
         if not chosen & _ON_GRAPH or compiled.query_count > GRAPH_LIMIT:
             graph_due = _NEVER
+        patient = LeanSearch if LeanSearch in waiting else ValueSearch
         spent = 0
         leader: Search | None = None
         in_vain: dict[Search, int] = {}
@@ -126,7 +128,7 @@ class PartSearch(Search):
             for search in searches:
                 if not search.done:
                     lags = leader not in (None, search) and in_vain.get(search, 0) > _PATIENCE
-                    if lags and isinstance(search, LeanSearch) and in_vain[search] <= _LEAN_PATIENCE:
+                    if lags and isinstance(search, patient) and in_vain[search] <= _LONG_PATIENCE:
                         lags = yield from self._helly()
                     amounts[search] = work >> _LAGGING if lags else work
             for search, amount in amounts.items():
