@@ -61,8 +61,11 @@ def overlap(
 
     from parcomp.cli.render import print_overlap
     from parcomp.cli.terminal import bracket_progress
+    from parcomp.cli.unsatisfiable import unsatisfiable
 
     for path, workload in zip(workloads, read_workloads, strict=True):
+        for note in () if as_json else unsatisfiable(path, workload):
+            print_note(note)
         with bracket_progress(str(path), time_limit) as progress:
             answer = pc.max_overlap(workload, time_limit=time_limit, method=method, progress=progress)
             if certificate is not None:
