@@ -103,6 +103,7 @@ def coloring_bound(compiled: CompiledWorkload, bracket: Bracket) -> Bracket:
         bracket,
         upper=bound,
         explanation=(
+            # What proved the higher upper end does not prove this one.
             *(line for line in bracket.explanation if not line.startswith("no row weighs more")),
             bounded("queries were colored so that no two of a color meet", exact=bound == bracket.lower),
         ),
