@@ -265,13 +265,15 @@ def _without_zeros(written: str) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
-def counted(number: int, thing: str) -> str:
-    """So many things; the plural of a thing is made by an s.
+def counted(number: int, thing: str, things: str = "") -> str:
+    """So many things; the plural of a thing is made by an s if it is not given.
 
     >>> counted(1, "charge"), counted(0, "charge"), counted(1_200, "load")
     ('1 charge', '0 charges', '1,200 loads')
+    >>> counted(1, "query", "queries"), counted(2, "query", "queries")
+    ('1 query', '2 queries')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def text_table(

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from parcomp.cli import main
 from parcomp.costs import amount_up
 from parcomp.errors import CertificateError
 from parcomp.experiments.workloads import boxes, dense_subsets, points, uniform_workload
-from parcomp.graph import cases
+from parcomp.graph import build_query_graph, cases, prove_cliques
 from parcomp.model.compile import compile_workload
 from parcomp.overlap import Bracket, certify
+from parcomp.overlap.lean import prove_by_listing
+from parcomp.overlap.units import WorkloadOverlap
 from parcomp.overlap.value import ValueSearch, prove_upper
 from parcomp.samples import census_sample, paper_example
 from tests.certificate.proof_forger import Problem
@@ -310,10 +313,9 @@ def test_proofs_by_cliques_verify(workload, without_listing):
 def test_proofs_by_peeling_verify(monkeypatch, without_listing):
     """Vertices with few neighbors first: the same claim, by other cases."""
 
-    def peeled(graph, target, *, size_limit, work_limit):
-        prover = cases._Prover(
-            graph, unpack_bits(graph.adjacency, graph.vertex_count), size_limit, work_limit, peel=True
-        )
+    def peeled(graph, target, *, size_limit, work_limit, go_on):
+        adjacent = unpack_bits(graph.adjacency, graph.vertex_count)
+        prover = cases._Prover(graph, adjacent, size_limit, work_limit, peel=True, go_on=go_on)
         assert prover.close(np.arange(graph.vertex_count), target, 0)
         return prover.cases
 
@@ -355,3 +357,34 @@ def test_verify_on_the_command_line(tmp_path, capsys):
     proof.write_text("[]")
     assert main(["verify", *files, str(proof)]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_a_proof_is_given_up_when_its_time_is_up():
+    """Nobody finds a proof of an upper end that is wrong, and the search for one ends soon after its time."""
+    workload = dense_subsets(200, 12, seed=2)
+    answer = pc.max_overlap(workload, time_limit=5.0)
+    overlap = WorkloadOverlap(workload)
+    row = np.array([attribute.code(answer.witness[name]) for name, attribute in workload.domain.attributes.items()])
+    wrong = Bracket(10**9, 20 * 10**9, row)
+    for seconds in (0.0, 2.0):
+        began = time.monotonic()
+        certificate = overlap.certificate(wrong, deadline=began + seconds)
+        assert certificate["proof"] == [{"search": True}]
+        assert seconds <= time.monotonic() - began < seconds + 20
+    assert answer.certificate == answer.prove(None)
+
+
+def test_every_search_for_a_proof_asks_whether_to_go_on():
+    class EndedError(Exception):
+        pass
+
+    def ended():
+        raise EndedError
+
+    compiled = compile_workload(dense_subsets(60, 12, seed=3)).compiled
+    with pytest.raises(EndedError):
+        prove_cliques(build_query_graph(compiled), 10, go_on=ended)
+    with pytest.raises(EndedError):
+        prove_by_listing(compiled, 10, size_limit=10**6, work_limit=10**9, go_on=ended)
+    with pytest.raises(EndedError):
+        prove_upper(compiled, 10, go_on=ended)

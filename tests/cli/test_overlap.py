@@ -126,6 +126,31 @@ def test_help_is_quick():
     assert min(seconds() for _ in range(3)) <= 0.3
 
 
+def test_queries_that_no_row_satisfies_are_noted(tmp_path, capsys):
+    """A misspelled value costs nothing; people are told where it stands, programs get what they asked for."""
+    (tmp_path / "domain.json").write_text(
+        json.dumps({"name": "t", "attributes": {"region": {"values": ["Wien", "Graz"]}, "age": {"low": 0, "high": 9}}})
+    )
+    path = tmp_path / "bad.jsonl"
+    wheres = [{"region": "Wien"}, {"region": "Wein"}, {"age": 3, "region": ["Wien", "Wein"]}, {"age": [70, 71]}]
+    wheres += [{"age": 12, "region": "Graz"}, {"age": 13}]
+    path.write_text("\n\n".join(json.dumps({"id": f"q{n}", "where": where}) for n, where in enumerate(wheres)))
+    arguments = ["overlap", "--domain", str(tmp_path / "domain.json"), str(path)]
+    assert main(arguments) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"parcomp: note: {path}:3: no row satisfies this query: region has no value 'Wein'",
+        f"parcomp: note: {path}:7: no row satisfies this query: no declared value of age is one that it asks for",
+        f"parcomp: note: {path}:9: no row satisfies this query: age has no value 12",
+        f"parcomp: note: {path}: no row satisfies 4 queries of 6; the first 3 are named",
+    ]
+    assert main([*arguments, "--json"]) == 0
+    assert capsys.readouterr().err == ""
+    sql = tmp_path / "bad.sql"
+    sql.write_text("SELECT COUNT(*) FROM t WHERE age = 1 AND age = 2;")
+    assert main([*arguments[:-1], str(sql)]) == 0
+    assert capsys.readouterr().err == f"parcomp: note: {sql}: no row satisfies the query 1\n"
+
+
 @pytest.mark.parametrize("code", ["import parcomp", "from parcomp.cli import main; main(['--help'])"])
 def test_starting_does_not_import_numba(code):
     """``import parcomp`` and ``parcomp --help`` stay light."""

@@ -98,6 +98,30 @@ def test_interrupt_returns_the_bracket_so_far(monkeypatch):
     assert slices == 12
 
 
+def test_an_open_bracket_says_what_it_leaves_open():
+    """No row weighs more than its upper end; of rows between the ends nothing is claimed."""
+    workload = dense_subsets(300, 12, seed=0)
+    answer = pc.max_overlap(workload, time_limit=3.0)
+    assert not answer.exact
+    *_, proven, left_open = answer.explanation
+    assert proven.startswith("no row weighs more than the upper end: ")
+    assert "heavier" not in proven
+    lower, upper = answer.lower, answer.upper
+    assert left_open == f"rows of more than {lower} and up to {upper} were not ruled out before the time was up"
+    for method in ("clique", "chromatic"):
+        answer = pc.max_overlap(dense_subsets(40, 12, seed=0, density=0.5), method=method)
+        assert not answer.exact
+        proven, left_open = answer.explanation
+        assert proven.startswith("no row weighs more than the upper end: ")
+        assert left_open.endswith("were not ruled out: this method does not search for them")
+
+
+def test_an_exact_answer_says_that_no_row_weighs_more():
+    explanation = pc.max_overlap(dense_subsets(60, 12, seed=3)).explanation
+    assert explanation[-1].startswith("no row weighs more: ")
+    assert not any("ruled out" in line for line in explanation)
+
+
 def test_interrupt_of_what_needs_a_bracket_ends_it(monkeypatch):
     """A plan or a loss that took it for the end of its search would go on without a word."""
     workload = dense_subsets(200, 12, seed=2)

@@ -28,7 +28,8 @@ _SHOWN = 20
 def print_estimate(title: str, found: Estimate, *, every_one: bool = False) -> None:
     """Print what was gained, what is known of it, and the first queries."""
     console = new_console(title)
-    console.print(f"estimates of {len(found.values):,} queries, {_noise(found)}  ({found.seconds:.2f} s)")
+    queries = counted(len(found.values), "query", "queries")
+    console.print(f"estimates of {queries}, {_noise(found)}  ({found.seconds:.2f} s)")
     console.print()
     console.print(_summary(found))
     if len(found.values):

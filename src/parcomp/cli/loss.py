@@ -10,6 +10,7 @@ import typer
 import parcomp as pc
 from parcomp import privacy
 from parcomp.cli.options import DomainFile, Json, MeasureOption, Picture, TimeLimit, WorkloadFile
+from parcomp.tabular import counted
 
 __all__ = ["loss"]
 
@@ -42,7 +43,9 @@ def loss(
             f"{name}, {amount:,.4g}": privacy.tradeoff_of(answer.measure, amount)
             for name, amount in (("sequential", answer.sequential), ("by overlap", answer.loss))
         }
-        privacy.save_tradeoffs(plot, functions, f"what {answer.queries:,} queries disclose", answer.guarantee)
+        privacy.save_tradeoffs(
+            plot, functions, f"what {counted(answer.queries, 'query', 'queries')} disclose", answer.guarantee
+        )
     if as_json:
         print(json.dumps(answer.as_json()))
     else:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
+import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import parcomp as pc
+from parcomp.cli.interrupts import heeded
+from parcomp.cli.notes import print_note
 from parcomp.cli.options import DomainFile, Json, TimeLimit, WorkloadFile
+from parcomp.cli.whole_file import check_writable, write_whole
 from parcomp.errors import ArgumentError
+from parcomp.tabular import counted
+
+if TYPE_CHECKING:
+    from parcomp.overlap import MaximumOverlap
 
 __all__ = ["overlap", "verify"]
+
+_PROOF_SECONDS = 60.0
+"""How much longer than a search its proof may take: one can take longer than a search that went well."""
 
 
 def overlap(
@@ -41,23 +54,54 @@ def overlap(
         raise ArgumentError(f"--certificate takes one workload, not {len(workloads)}")
     if certificate is not None:
         # A search is not to be lost for a file that cannot be written.
-        certificate.open("a", encoding="utf-8").close()
+        check_writable(certificate)
     read_domain = pc.Domain.load(domain)
     # All files are read first: a typo in the last one shows before an hour is spent on the first.
     read_workloads = [pc.Workload.load(read_domain, path) for path in workloads]
 
     from parcomp.cli.render import print_overlap
     from parcomp.cli.terminal import bracket_progress
+    from parcomp.cli.unsatisfiable import unsatisfiable
 
     for path, workload in zip(workloads, read_workloads, strict=True):
+        for note in () if as_json else unsatisfiable(path, workload):
+            print_note(note)
         with bracket_progress(str(path), time_limit) as progress:
             answer = pc.max_overlap(workload, time_limit=time_limit, method=method, progress=progress)
-        if certificate is not None:
-            certificate.write_text(json.dumps(answer.certificate, ensure_ascii=False) + "\n", encoding="utf-8")
+            if certificate is not None:
+                # Ctrl-C was to end the search, and not the proof that comes after it.
+                heeded()
         if as_json:
             print(json.dumps(answer.as_json(str(path)), ensure_ascii=False))
         else:
             print_overlap(str(path), answer)
+        if certificate is not None:
+            # Whatever becomes of the proof, the bracket is there.
+            sys.stdout.flush()
+            _write_certificate(certificate, answer, time_limit + _PROOF_SECONDS, as_json=as_json)
+
+
+def _write_certificate(file: Path, answer: MaximumOverlap, seconds: float, *, as_json: bool) -> None:
+    """Write a certificate, whose proof is given up after some time or on Ctrl-C; say so if it has none."""
+    from parcomp.cli.terminal import waiting
+
+    deadline = time.monotonic() + seconds
+    why = ""
+    with waiting(f"writing the proof, for at most {seconds:,.0f} s"):
+        try:
+            document = answer.prove(deadline)
+            if time.monotonic() >= deadline:
+                why = f"it was not finished within {seconds:,.0f} s; a longer --time-limit gives it more, too; "
+        except KeyboardInterrupt:
+            heeded()
+            document, why = answer.prove(-math.inf), "Ctrl-C ended the search for it; "
+    write_whole(file, json.dumps(document, ensure_ascii=False) + "\n")
+    if document["proof"] == [{"search": True}]:
+        print_note(
+            "the certificate has no proof of the upper end, and parcomp verify will refuse it; "
+            f"{why}privacy can be charged by the bracket all the same",
+            as_json=as_json,
+        )
 
 
 def verify(
@@ -70,4 +114,4 @@ def verify(
 
     verdict = pc.verify(pc.Workload.load(pc.Domain.load(domain), workload), load_certificate(certificate))
     bracket = f"is {verdict.upper:,}" if verdict.exact else f"lies between {verdict.lower:,} and {verdict.upper:,}"
-    print(f"proven: the maximum overlap {bracket} ({verdict.nodes:,} cases checked)")
+    print(f"proven: the maximum overlap {bracket} ({counted(verdict.nodes, 'case')} checked)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +10,7 @@ import typer
 
 import parcomp as pc
 from parcomp import privacy
+from parcomp.cli.notes import print_note
 from parcomp.cli.options import DomainFile, Json, MeasureOption, Picture, TimeLimit, WorkloadFile
 from parcomp.errors import CostError
 
@@ -88,9 +88,7 @@ def plan(
         _about_time(answer.seconds, time_limit),
     ):
         if note:
-            print(
-                json.dumps({"note": note}, ensure_ascii=False) if as_json else f"parcomp: note: {note}", file=sys.stderr
-            )
+            print_note(note, as_json=as_json)
 
 
 def _about_errors(domain: pc.Domain, file: Path) -> str:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.planning import Plan
-from parcomp.tabular import decimals_beside, number_text, rounded_text
+from parcomp.tabular import counted, decimals_beside, number_text, rounded_text
 
 __all__ = ["print_plan"]
 
@@ -29,7 +29,8 @@ def print_plan(title: str, answer: Plan) -> None:
     near = "" if answer.gap is None else f", within {max(answer.gap, 1e-4):.2%} of the optimum"
     if answer.lower_bound and answer.matrix is not None:
         near = f", within {max(answer.mean_error / answer.lower_bound - 1, 1e-4):.2%} of the best Gaussian noise"
-    console.print(f"{answer.title} plan for {len(answer.workload):,} queries: {spent}{near}  ({answer.seconds:.2f} s)")
+    queries = counted(len(answer.workload), "query", "queries")
+    console.print(f"{answer.title} plan for {queries}: {spent}{near}  ({answer.seconds:.2f} s)")
     console.print()
     console.print(_means(answer))
     if len(answer.workload):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from parcomp.cli.terminal import bar, new_console, plain_table
 from parcomp.overlap import MaximumOverlap
 from parcomp.privacy import PrivacyLoss
+from parcomp.tabular import counted
 
 __all__ = ["print_loss", "print_overlap"]
 
@@ -23,7 +24,7 @@ def print_overlap(title: str, answer: MaximumOverlap) -> None:
     bracket = f"{answer.upper:,}" if answer.exact else f"between {answer.lower:,} and {answer.upper:,}"
     quality = "exact" if answer.exact else "proven bracket; privacy is charged by the upper end"
     table.add_row("maximum overlap", f"{bracket}  ({quality})")
-    table.add_row("sequential cost", f"{answer.total:,}  for {answer.queries:,} queries")
+    table.add_row("sequential cost", f"{answer.total:,}  for {counted(answer.queries, 'query', 'queries')}")
     table.add_row("saved", f"{answer.gain:.1%}")
     table.add_row("witness row", _listed([f"{name} = {value}" for name, value in answer.witness.items()]))
     table.add_row("its members", _listed([str(member) for member in answer.members]))
@@ -39,7 +40,8 @@ def print_loss(title: str, answer: PrivacyLoss, symbol: str) -> None:
         chart.add_row(name, f"{symbol} = {value:,.6g}", bar(value, answer.sequential, _BAR, style))
     console = new_console(title)
     console.print(chart)
-    console.print(f"saved {answer.saved:.1%} of the loss of {answer.queries:,} queries in {answer.seconds:.2f} s")
+    queries = counted(answer.queries, "query", "queries")
+    console.print(f"saved {answer.saved:.1%} of the loss of {queries} in {answer.seconds:.2f} s")
     quality = (
         "the overlap is exact"
         if answer.exact

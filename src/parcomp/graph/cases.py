@@ -14,7 +14,7 @@ or are covered at once.  What is left is covered in the end, or branched on as a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,6 +66,7 @@ class _Prover:
     size_limit: int
     work_limit: int
     peel: bool
+    go_on: Callable[[], None]
     cases: list[Case | VertexCase] = field(default_factory=list)
 
     def close(self, vertices: Vertices, target: int, depth: int) -> bool:
@@ -75,6 +76,7 @@ class _Prover:
         weights = self.graph.weights[vertices]
         if int(weights.sum()) <= target:
             return self._add(Case(()), 1)
+        self.go_on()
         self.work_limit -= len(vertices) ** 2 + _STEP
         if self.work_limit < 0:
             return False
@@ -146,19 +148,24 @@ class _Prover:
 
 
 def prove_cliques(
-    graph: QueryGraph, target: int, *, size_limit: int = 10**6, work_limit: int = 1 << 36
+    graph: QueryGraph,
+    target: int,
+    *,
+    size_limit: int = 10**6,
+    work_limit: int = 1 << 36,
+    go_on: Callable[[], None] = lambda: None,
 ) -> list[Case | VertexCase] | None:
     """Cases, of which the first is the whole graph, that prove that no clique is heavier than ``target``.
 
     None if that is not so, or takes too many numbers or too much work.  Peeling may take all of it, and comes after an
-    attempt without, which is shorter where it ends soon.
+    attempt without, which is shorter where it ends soon.  ``go_on`` is called now and then, and ends it by an error.
     """
     adjacent = unpack_bits(graph.adjacency, graph.vertex_count)
     attempts = [(False, work_limit >> 3)]
     if adjacent.mean() <= _SPARSE:
         attempts.append((True, work_limit))
     for peel, work in attempts:
-        prover = _Prover(graph, adjacent, size_limit, work, peel)
+        prover = _Prover(graph, adjacent, size_limit, work, peel, go_on)
         if prover.close(np.arange(graph.vertex_count), target, 0):
             return prover.cases
     return None

@@ -11,10 +11,15 @@ import numpy.typing as npt
 from parcomp.errors import ParcompError
 from parcomp.model import QueryId, Value
 
-__all__ = ["METHODS", "Bracket", "MaximumOverlap", "Method"]
+__all__ = ["METHODS", "Bracket", "MaximumOverlap", "Method", "bounded"]
 
 Method: TypeAlias = Literal["auto", "exact", "clique", "chromatic", "brute-force"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
+
+
+def bounded(why: str, *, exact: bool) -> str:
+    """The line of an explanation that says why no row weighs more than the upper end of a bracket."""
+    return f"no row weighs more{'' if exact else ' than the upper end'}: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class MaximumOverlap:
     ``upper`` is proven and is what privacy is charged by; ``lower`` is the weight of ``members``, the queries that
     the row ``witness`` satisfies.  Both are in the additive unit of the workload's costs (μ² for ``mu``).
     ``explanation`` says in lines of text how the workload was made smaller, and why no row weighs more than ``upper``.
+    ``prove`` works out ``certificate``; it is given the time, of ``time.monotonic``, when a proof is given up, or None.
     """
 
     queries: int
@@ -62,16 +68,17 @@ class MaximumOverlap:
     members: list[QueryId]
     seconds: float
     explanation: tuple[str, ...] = field(repr=False)
-    prove: Callable[[], dict[str, Any]] = field(repr=False, compare=False)
+    prove: Callable[[float | None], dict[str, Any]] = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         bracket = f"{self.upper:,}" if self.exact else f"{self.lower:,} … {self.upper:,}"
-        return f"<MaximumOverlap of {self.queries:,} queries: {bracket}, of {self.total:,} in all>"
+        queries = "1 query" if self.queries == 1 else f"{self.queries:,} queries"
+        return f"<MaximumOverlap of {queries}: {bracket}, of {self.total:,} in all>"
 
     @property
     def certificate(self) -> dict[str, Any]:
         """A proof of the bracket that :func:`parcomp.verify` checks; it is worked out when first asked for."""
-        return self.prove()
+        return self.prove(None)
 
     @property
     def gain(self) -> float:

@@ -5,11 +5,13 @@ taken together, parts that share no attribute added up, and each part is closed 
 enough: the plain sum, groups of disjoint queries, multipliers, cases whose rows the checker lists if these are few, a
 fractional cover, cases by queries where overlapping sets are cliques, more such lists, and a value search that records
 its cases.
-Beyond a limit of numbers the certificate says that the upper end rests on search.
+Beyond a limit of numbers the certificate says that the upper end rests on search.  Equal workloads and brackets have
+equal certificates, unless whoever asks sets a time at which the proof is given up.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,13 +68,16 @@ _PART_WORK = 1 << 27
 """Word operations spent on bracketing one of several parts."""
 
 
-def certificate(compilation: Compilation, bracket: Bracket, most_numbers: int | None = None) -> dict[str, Any]:
+def certificate(
+    compilation: Compilation, bracket: Bracket, most_numbers: int | None = None, deadline: float | None = None
+) -> dict[str, Any]:
     """A certificate of a bracket in units of cost, whose row has codes.
 
-    Its proof is ``{"search": true}`` where one would take more than so many numbers, ``NUMBER_LIMIT`` if that is None.
+    Its proof is ``{"search": true}`` where one would take more than so many numbers, ``NUMBER_LIMIT`` if that is None,
+    or is not found by ``deadline``, of ``time.monotonic``.
     """
     workload = compilation.workload
-    proof = _Proof(compilation, NUMBER_LIMIT if most_numbers is None else most_numbers)
+    proof = _Proof(compilation, NUMBER_LIMIT if most_numbers is None else most_numbers, deadline)
     root = _Case(
         compilation.compiled,
         [[position] for position in compilation.queries.tolist()],
@@ -80,6 +85,7 @@ def certificate(compilation: Compilation, bracket: Bracket, most_numbers: int | 
         list(compilation.codes),
     )
     try:
+        proof.go_on()
         for attribute, described in enumerate(workload.domain.attributes.values()):
             if len(compilation.codes[attribute]) < described.size:
                 proof.keep(attribute, compilation.codes[attribute])
@@ -106,7 +112,7 @@ def _document(workload: Workload, bracket: Bracket) -> dict[str, Any]:
 
 
 class _TooLongError(Exception):
-    """The proof exceeds its limits."""
+    """The proof exceeds its limits, of numbers or of time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,14 +128,20 @@ class _Case:
 class _Proof:
     """Nodes in the order of the certificate: a parent is written before its children."""
 
-    def __init__(self, compilation: Compilation, most_numbers: int) -> None:
+    def __init__(self, compilation: Compilation, most_numbers: int, deadline: float | None = None) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.multipliers: list[dict[str, Any]] = []
         self._numbers, self._most_numbers = 0, most_numbers
+        self._deadline = deadline
         self._unit = compilation.unit
         self._workload = compilation.workload
         self._weights = compilation.workload.additive_units().tolist()
         self._attributes = list(compilation.workload.domain.attributes.items())
+
+    def go_on(self) -> None:
+        """Give the proof up if its time is up; steps that take long ask this now and then."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            raise _TooLongError
 
     def keep(self, attribute: int, codes: npt.NDArray[np.int64]) -> int:
         """Write that only these values need to be looked at; the node written next is what that leaves to prove."""
@@ -188,7 +200,10 @@ class _Proof:
             )
             for part in node.parts
         ]
-        uppers = [solve_within(part.compiled, _PART_WORK).upper for part in cases]
+        uppers = []
+        for part in cases:
+            self.go_on()
+            uppers.append(solve_within(part.compiled, _PART_WORK).upper)
         if sum(uppers) > target:
             raise _TooLongError
         entry: dict[str, Any] = {"sum": []}
@@ -203,6 +218,7 @@ class _Proof:
 
     def _leaf(self, case: _Case, target: int, base: int) -> int:
         """Write a proof that a case weighs at most ``target``, and ``base`` more by queries that are not in it."""
+        self.go_on()
         compiled = case.compiled
         if compiled.total <= target:
             return self._write({"cover": []})
@@ -216,18 +232,20 @@ class _Proof:
         if (listed := self._listing(case, target, _SHORT_LISTING)) is not None:
             return self._tree(case, listed, target + base)
         if compiled.query_count <= _GRAPH_LIMIT:
+            self.go_on()
             graph = build_query_graph(case.compiled)
             cover = fractional_cover(graph)
             if cover.bound <= target:
                 return self._cover(case, zip(cover.multipliers.tolist(), cover.sets, strict=True))
             if overlap_is_clique(case.compiled):
                 limit = max(0, self._most_numbers - self._numbers)
-                cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK)
+                cases = prove_cliques(graph, target, size_limit=limit, work_limit=_CASE_WORK, go_on=self.go_on)
                 if cases is not None:
                     return self._cases(case, cases)
         if (listed := self._listing(case, target, self._most_numbers << _LISTING)) is not None:
             return self._tree(case, listed, target + base)
-        tree = prove_upper(case.compiled, target, size_limit=max(0, self._most_numbers - self._numbers))
+        room = max(0, self._most_numbers - self._numbers)
+        tree = prove_upper(case.compiled, target, size_limit=room, go_on=self.go_on)
         if tree is None:
             raise _TooLongError
         return self._tree(case, tree, target + base)
@@ -236,7 +254,7 @@ class _Proof:
         if not suits(case.compiled):
             return None
         room = max(0, self._most_numbers - self._numbers)
-        return prove_by_listing(case.compiled, target, size_limit=room, work_limit=work_limit)
+        return prove_by_listing(case.compiled, target, size_limit=room, work_limit=work_limit, go_on=self.go_on)
 
     def _tree(self, case: _Case, tree: dict[str, Any], upper: int) -> int:
         """Cases by values and queries in terms of the original workload, where rows weigh more.

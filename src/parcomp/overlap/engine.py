@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.bracket import Bracket
+from parcomp.overlap.bracket import Bracket, bounded
 from parcomp.overlap.part import ALL as ALL_STRATEGIES
 from parcomp.overlap.part import PartSearch
 from parcomp.overlap.plain import coloring_bound, heaviest_overlap
@@ -75,23 +75,33 @@ class Engine(Course):
             row = problem.lift([part.row for part in self._parts])
             upper = problem.combine([part.upper for part in self._parts])
         # A lifted row may satisfy more than its part promised, so it is weighed afresh.
-        return Bracket(compiled.weigh(row), upper, row, self._explain())
+        weight = compiled.weigh(row)
+        return Bracket(weight, upper, row, self._explain(exact=weight == upper))
 
-    def _explain(self) -> tuple[str, ...]:
+    def _explain(self, *, exact: bool) -> tuple[str, ...]:
         """How the workload was made smaller, and why no row can weigh more than the upper end."""
         problem = self._problem
         if problem is None:
-            return ("the time was up before anything but the sum of all costs was proven",)
+            return ("nothing but the sum of all costs was proven",)
         lines = []
         if problem.log:
             left = [leaf.compiled for leaf in problem.leaves]
             before, after = _size([self._compiled]), _size(left)
             parts = f", in {len(left):,} parts to solve one by one" if len(left) > 1 else ""
             lines.append(f"made smaller with the same answer: from {before} to {after}{parts}")
-        closers = Counter(part.strategy for part in self._parts if part.strategy is not None)
-        for closer, count in closers.most_common():
-            lines.append(f"no row weighs more: {closer}" + (f" (in {count:,} parts)" if count > 1 else ""))
+        closed = [exact or part.lower == part.upper for part in self._parts]
+        pairs = zip(self._parts, closed, strict=True)
+        reasons = Counter(_reason(part, closed=shut) for part, shut in pairs if part.strategy is not None or not shut)
+        for reason, count in reasons.most_common():
+            lines.append(bounded(reason, exact=exact) + (f" (in {count:,} parts)" if count > 1 else ""))
         return tuple(lines)
+
+
+def _reason(part: PartSearch, *, closed: bool) -> str:
+    """Why no row of a part weighs more than its upper end."""
+    if part.strategy is None:
+        return "it is the sum of all costs"
+    return part.strategy.value if closed else part.strategy.so_far
 
 
 def _size(compiled: Sequence[CompiledWorkload]) -> str:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from parcomp.costs import amount_down, amount_up
 from parcomp.model import Workload
-from parcomp.overlap.bracket import MaximumOverlap, Method
+from parcomp.overlap.bracket import Bracket, MaximumOverlap, Method
 from parcomp.overlap.units import WorkloadOverlap
 
 __all__ = ["Progress", "max_overlap"]
@@ -42,6 +42,9 @@ def max_overlap(
         units, began + time_limit, None if progress is None else tell, method, until_interrupted=True
     )
     assert bracket.row is not None
+    explanation = bracket.explanation
+    if not bracket.exact:
+        explanation += (_left_open(bracket, method, in_time=time.monotonic() < began + time_limit),)
     return MaximumOverlap(
         queries=len(workload),
         method=method,
@@ -52,6 +55,14 @@ def max_overlap(
         witness=workload.domain.row(bracket.row.tolist()),
         members=[workload.id_of(position) for position in overlap.members(bracket)],
         seconds=time.monotonic() - began,
-        explanation=bracket.explanation,
-        prove=cache(lambda: overlap.certificate(bracket)),
+        explanation=explanation,
+        prove=cache(lambda deadline: overlap.certificate(bracket, deadline=deadline)),
     )
+
+
+def _left_open(bracket: Bracket, method: Method, *, in_time: bool) -> str:
+    """The line of an explanation that says what an open bracket leaves open, and why."""
+    rows = f"rows of more than {amount_down(bracket.lower):,} and up to {amount_up(bracket.upper):,} were not ruled out"
+    if method in {"clique", "chromatic"}:
+        return f"{rows}: this method does not search for them"
+    return f"{rows} before the {'search was ended' if in_time else 'time was up'}"

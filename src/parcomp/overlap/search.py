@@ -28,6 +28,18 @@ class Strategy(StrEnum):
     LEAN_SEARCH = "values were fixed in turn and queries settled, and none is left that could lead to a heavier row"
     VALUE_SEARCH = "values were fixed one by one, and none is left that could lead to a heavier row"
 
+    @property
+    def so_far(self) -> str:
+        """What proves an upper end where a lighter row is all that was found: a search has not come to its end."""
+        return _SO_FAR.get(self, self.value)
+
+
+_SO_FAR = {
+    Strategy.BOX_SEARCH: "the rows were cut into ever smaller boxes, and none that is left can hold such a row",
+    Strategy.LEAN_SEARCH: "values were fixed in turn and queries settled, and none that is left can lead to such a row",
+    Strategy.VALUE_SEARCH: "values were fixed one by one, and none that is left can lead to such a row",
+}
+
 
 class Search(Course):
     """A search that can be paused: ``row`` weighs ``lower``, no row weighs more than ``upper``, both at all times.

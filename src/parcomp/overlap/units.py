@@ -20,7 +20,7 @@ from parcomp.graph import GraphNumber
 from parcomp.model import Workload
 from parcomp.model.compile import Compilation, compilable, compile_workload, whole_weights
 from parcomp.model.compiled import CompiledWorkload
-from parcomp.overlap.bracket import METHODS, Bracket, Method
+from parcomp.overlap.bracket import METHODS, Bracket, Method, bounded
 from parcomp.overlap.certify import certificate, certificate_by_search
 from parcomp.overlap.engine import solve, solve_within
 from parcomp.overlap.rows import brute_force, find_row
@@ -106,17 +106,19 @@ class WorkloadOverlap:
         row = np.array([np.searchsorted(codes, code) for codes, code in pairs], np.int32)
         return [int(position) for position in self.queries[self._compilation.compiled.members(row)]]
 
-    def certificate(self, bracket: Bracket, most_numbers: int | None = None) -> dict[str, Any]:
+    def certificate(
+        self, bracket: Bracket, most_numbers: int | None = None, *, deadline: float | None = None
+    ) -> dict[str, Any]:
         """A proof of a bracket that was found for the workload's own costs; it may say that it rests on search.
 
-        It does where the proof would take more than so many numbers.
+        It does where the proof would take more than so many numbers, or is not found by ``deadline``.
         """
         if self._compilation is None:
             return certificate_by_search(self._workload, bracket)
         weights, unit = self._weights(self._workload.additive_units())
         compiled = dataclasses.replace(self._compilation.compiled, weights=weights)
         compilation = dataclasses.replace(self._compilation, workload=self._workload, compiled=compiled, unit=unit)
-        return certificate(compilation, bracket, most_numbers)
+        return certificate(compilation, bracket, most_numbers, deadline)
 
     def _weights(self, units: Units) -> tuple[npt.NDArray[np.int64], int]:
         costs = units[self.queries]
@@ -154,7 +156,7 @@ def _solve(
             else "queries were colored so that no two of a color meet, and a row satisfies one of each color"
         )
         lower, row = find_row(compiled, _WITNESS_WORK * (len(compiled.term) + int(compiled.sizes.sum(dtype=np.int64))))
-        return Bracket(lower, number.upper, row, (f"no row weighs more: {why}",))
+        return Bracket(lower, number.upper, row, (bounded(why, exact=lower == number.upper),))
     # Making a bracket to tell of takes time, so nobody is told where nobody listens.
     listener = None if tell is None else lambda bracket: tell(bracket.lower, bracket.upper)
     return solve(compiled, deadline, listener, until_interrupted=until_interrupted)

@@ -16,6 +16,7 @@ first node being the root, with pairs of an entry of ``compiled.term`` and its m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,23 @@ class _TooLongError(Exception):
 
 
 def prove_by_listing(
-    compiled: CompiledWorkload, upper: int, *, size_limit: int, work_limit: int, most_rows: int = _MOST_ROWS
+    compiled: CompiledWorkload,
+    upper: int,
+    *,
+    size_limit: int,
+    work_limit: int,
+    most_rows: int = _MOST_ROWS,
+    go_on: Callable[[], None] = lambda: None,
 ) -> dict[str, Any] | None:
     """A proof that no row is heavier than ``upper``; None if that is not so or takes too much space or work.
 
-    ``size_limit`` is for the numbers of the proof, ``work_limit`` for the checker's work on it.
+    ``size_limit`` is for the numbers of the proof, ``work_limit`` for the checker's work on it.  ``go_on`` is called
+    now and then, and ends it by an error.
     """
     try:
         # As the checker does it.
         with threadpool_limits(1, "blas"):
-            proof = _Proof(compiled, upper, size_limit, work_limit, most_rows)
+            proof = _Proof(compiled, upper, size_limit, work_limit, most_rows, go_on)
             proof.close(1)
     except _TooLongError:
         return None
@@ -69,7 +77,13 @@ class _Proof:
     """The nodes so far, and the stack with the levels from the root to the case in work."""
 
     def __init__(
-        self, compiled: CompiledWorkload, upper: int, size_limit: int, work_limit: int, most_rows: int
+        self,
+        compiled: CompiledWorkload,
+        upper: int,
+        size_limit: int,
+        work_limit: int,
+        most_rows: int,
+        go_on: Callable[[], None],
     ) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.vectors: list[npt.NDArray[np.int64]] = []
@@ -78,6 +92,7 @@ class _Proof:
         self._need = (upper + 1) << self.shift
         self._compiled, self._most_rows = compiled, most_rows
         self._room, self._work = size_limit, work_limit
+        self._go_on = go_on
         # Cases with as much between their bound and what is needed are not worth trying.
         self._hopeless: int | None = None
         self._lanes = load_lanes(compiled)
@@ -95,6 +110,7 @@ class _Proof:
 
     def close(self, level: int) -> int:
         """Write a proof of the case at a level; its first node."""
+        self._go_on()
         bound = int(settle(self._lanes, self._stack, level, self._need))
         vector, terms = self._write_shares(level)
         if bound < self._need:

@@ -17,7 +17,7 @@ from parcomp.bits import unpack_bits
 from parcomp.errors import SizeError
 from parcomp.graph import CliqueSearch, QueryGraph, WorkloadGraph, weighted_coloring
 from parcomp.model import Workload
-from parcomp.overlap.bracket import Bracket, Method
+from parcomp.overlap.bracket import Bracket, Method, bounded
 from parcomp.overlap.sparse.joint_rows import Joint, JointRows, satisfied
 from parcomp.slices import Course, Slices
 
@@ -98,8 +98,8 @@ class SparseSearch(Course):
             if self._colored is not None
             else "the heaviest set of queries of which any two meet weighs as much"
         )
-        reason = f"no row weighs more: {bound}"
         upper = self._cliques.upper if self._colored is None else self._colored
+        reason = bounded(bound, exact=lower == upper)
         if overlaps.exhausted:
             # A search that has ended leaves no overlap heavier than its own, and the row's is one of those.
             upper, reason = lower, "every set of queries that could be heavier was looked at"

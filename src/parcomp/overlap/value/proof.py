@@ -38,6 +38,7 @@ that are no more than those of the search.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,18 +63,25 @@ _FEW = 32
 
 
 def prove_upper(
-    compiled: CompiledWorkload, upper: int, *, size_limit: int = 10**6, work_limit: int = 10**11, root_rounds: int = 200
+    compiled: CompiledWorkload,
+    upper: int,
+    *,
+    size_limit: int = 10**6,
+    work_limit: int = 10**11,
+    root_rounds: int = 200,
+    go_on: Callable[[], None] = lambda: None,
 ) -> dict[str, Any] | None:
     """A proof that no row is heavier than ``upper``; None if that is not so or takes too much space or work.
 
     Settling a level again and again makes the tree smaller and takes more lists of multipliers.  Where levels have many
     values it pays to settle each once, and where they have few the other way; whichever is short enough will do.
+    ``go_on`` is called now and then, and ends it by an error.
     """
     shift, unit = choose_shift(compiled.total), typical_weight(compiled)
     root = load_levels(compiled, shift)
     splitter = Splitter(root, make_scratch(root), shift, unit, root_rounds, warm=False)
     for _ in splitter.course():
-        pass
+        go_on()
     for thorough in (False, True) if compiled.sizes.max(initial=0) > _FEW else (True, False):
         levels, scratch = grow_levels(root), make_scratch(root)
         state = np.zeros(layout.STATE, np.int64)
@@ -82,6 +90,7 @@ def prove_upper(
         log = np.zeros(size_limit, np.int64)
         task = make_task(compiled, unit, log, thorough=thorough)
         while state[tree.DEPTH] > 0 and state[layout.LOGGED] <= size_limit:
+            go_on()
             end = int(state[tree.WORK]) + _SLICE
             roomy = search_slice(levels, scratch, state, task, end)
             if state[tree.TARGET] > upper or state[tree.WORK] > work_limit:
