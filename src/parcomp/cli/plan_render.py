@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
+from parcomp.costs import short_up
 from parcomp.planning import Plan
 from parcomp.tabular import decimals_beside, number_text, rounded_text
 
@@ -28,7 +29,7 @@ def print_plan(title: str, answer: Plan, asked: str) -> None:
     ``asked`` is the strategy that was asked for.
     """
     console = new_console(title)
-    spent = f"{answer.measure.symbol} = {answer.loss:,.6g} on the heaviest row"
+    spent = f"{answer.measure.symbol} = {short_up(answer.loss)} on the heaviest row"
     near = "" if answer.gap is None else f", within {max(answer.gap, 1e-4):.2%} of the optimum"
     if answer.lower_bound and answer.matrix is not None:
         near = f", within {max(answer.mean_error / answer.lower_bound - 1, 1e-4):.2%} of the best Gaussian noise"
@@ -88,5 +89,5 @@ def _ends(answer: Plan) -> Table:
             table.add_row("…", "…", "…")
         else:
             error = answer.expected_errors[position]
-            table.add_row(Text(str(answer.workload.id_of(position))), f"{costs[position]:,.6g}", rounded_text(error, 4))
+            table.add_row(Text(str(answer.workload.id_of(position))), short_up(costs[position]), rounded_text(error, 4))
     return table

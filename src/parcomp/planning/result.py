@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from parcomp.costs import UNITS_PER_ONE, amount_down, amount_up
+from parcomp.costs import UNITS_PER_ONE, amount_down, amount_up, short_up
 from parcomp.errors import ArgumentError
 from parcomp.model import Workload
 from parcomp.planning.accuracy import Floats, Units, parameter_units
@@ -70,9 +70,9 @@ class Plan(Tabular):
 
     def __repr__(self) -> str:
         return (
-            f"<Plan of {len(self.workload):,} queries, {self.objective}: {self.measure.symbol} = {self.loss:,.6g}, "
-            f"mean error {self.mean_error:,.4g} (uniform {self.uniform_mean_error:,.4g}, "
-            f"sequential {self.sequential_mean_error:,.4g})>"
+            f"<Plan of {len(self.workload):,} queries, {self.objective}: "
+            f"{self.measure.symbol} = {short_up(self.loss)}, mean error {self.mean_error:,.4g} "
+            f"(uniform {self.uniform_mean_error:,.4g}, sequential {self.sequential_mean_error:,.4g})>"
         )
 
     @property

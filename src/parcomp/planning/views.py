@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parcomp.costs import short_up
 from parcomp.markup import bar, block, emphasized, table
 from parcomp.picture import drawing
 from parcomp.tabular import rounded_text
@@ -33,12 +34,12 @@ def plan_html(plan: Plan) -> str:
     errors, costs = plan.expected_errors, plan.costs[:_ROWS]
     worst = plan.worst_error or 1.0
     listed = [
-        (str(plan.workload.id_of(place)), f"{cost:,.6g}", f"{errors[place]:,.4g}", bar(errors[place], worst))
+        (str(plan.workload.id_of(place)), short_up(cost), f"{errors[place]:,.4g}", bar(errors[place], worst))
         for place, cost in enumerate(costs)
     ]
     count = len(plan.workload)
     return block(
-        emphasized(f"{plan.title} plan for {count:,} queries: {symbol} = {plan.loss:,.6g} on the heaviest row"),
+        emphasized(f"{plan.title} plan for {count:,} queries: {symbol} = {short_up(plan.loss)} on the heaviest row"),
         table(("", "", ""), means, (False, True, False)),
         table(("query", plan.cost_title, "expected error", ""), listed, (False, True, True, False)),
         f"… {count - _ROWS:,} more queries; to_pandas() has all" if count > _ROWS else "",
@@ -61,7 +62,7 @@ def plot_plan(plan: Plan, path: str | Path | None, axes: Any) -> Any:
             ylim=(0, 1.02),
             xlabel="expected absolute error of an answer",
             ylabel="share of the queries with at most this error",
-            title=f"{len(plan.workload):,} queries at {plan.measure.symbol} = {plan.loss:.4g}",
+            title=f"{len(plan.workload):,} queries at {plan.measure.symbol} = {short_up(plan.loss)}",
         )
         # Beneath, where it lies over no line.
         drawn.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
