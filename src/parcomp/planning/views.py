@@ -64,8 +64,9 @@ def plot_plan(plan: Plan, path: str | Path | None, axes: Any) -> Any:
             ylabel="share of the queries with at most this error",
             title=f"{len(plan.workload):,} queries at {plan.measure.symbol} = {short_up(plan.loss)}",
         )
-        # Beneath, where it lies over no line.
-        drawn.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
+        # Beneath, where it lies over no line; four entries are too many for a row.
+        columns = 3 if len(plan.mean_errors()) < 4 else 2
+        drawn.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
         if len(errors):
             _plain_ticks(drawn.xaxis)
     return drawn
