@@ -8,7 +8,7 @@ import re
 import pytest
 
 from parcomp.cli import main
-from parcomp.custodian import Settings
+from parcomp.custodian import Custodian, Settings
 from parcomp.errors import FileError
 from tests.custodians import load_settings, write_custodian
 
@@ -234,3 +234,21 @@ def test_domain_show_lists_what_can_be_asked_about(tmp_path, capsys):
     assert main(["domain", "show"]) == 2
     assert "--domain FILE, or --server URL" in failed(capsys)
     assert run("domain show", path, "--domain", str(tmp_path / "domain.json")) == 2
+
+
+def test_a_budget_in_mu_says_how_its_amounts_add_up(tmp_path, capsys):
+    """As squares, exactly or about; amounts of other measures just add up."""
+    path = write_custodian(tmp_path, measure="gdp", budget="2")
+    assert run("budget", path) == 0
+    assert "squares" not in capsys.readouterr().out
+    assert run("ask", path, EVERYONE, "--mu", "1.2") == 0
+    capsys.readouterr()
+    assert run("budget", path) == 0
+    assert "μ adds up as squares: 1.2² + 1.6² = 2²\n" in capsys.readouterr().out
+    assert run("ask", path, EVERYONE, "--mu", "1.3") == 0
+    capsys.readouterr()
+    assert run("budget", path) == 0
+    spent, left = re.search(r"squares: ([0-9.]+)² \+ ([0-9.]+)² ≈ 2²\n", capsys.readouterr().out).groups()
+    assert float(spent) ** 2 + float(left) ** 2 == pytest.approx(4, rel=1e-5)
+    with Custodian.open(path) as custodian:
+        assert f"squares: {spent}² + {left}² ≈ 2²\n" in str(custodian.balance())

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -80,3 +81,10 @@ def test_costs_of_another_measure_are_one_line_and_exit_2(paper, capsys):
 def test_privacy_loss_is_exported():
     """`import parcomp` offers it without loading what it needs."""
     assert pc.privacy_loss(paper_example(), "gdp").loss == pytest.approx(math.sqrt(3))
+
+
+def test_a_loss_is_rounded_up_wherever_it_is_told(paper, capsys):
+    """Above the guarantee and in it: 5·√6 = 12.24744…"""
+    options = ["--measure", "gdp", "--neighbours", "replace-one", "--rows-per-person", "5"]
+    assert run(paper, *options) == 0
+    assert re.findall(r"μ = ([0-9.]+)", capsys.readouterr().out) == ["12.2475"] * 3

@@ -11,7 +11,10 @@ import pytest
 import parcomp as pc
 from parcomp.cli import main
 from parcomp.cli.plan import _about_time
+from parcomp.experiments.workloads import uniform_workload
+from parcomp.planning.strategies import atoms
 from parcomp.samples import census_sample, paper_example
+from parcomp.tabular import rounded_text
 
 LAST = ["mean_error", "uniform_mean_error", "sequential_mean_error", "loss", "strategy", "lower_bound"]
 """What the last line of JSON says."""
@@ -200,3 +203,54 @@ def test_what_a_batch_would_not_measure_by_a_strategy_is_told(tmp_path, capsys):
 def test_a_plan_says_that_its_time_was_up():
     assert _about_time(0.3, 1.0) == ""
     assert _about_time(4.8, 1.0).startswith("the time of 1 s was up after 4.8 s")
+
+
+def test_a_strategy_that_was_not_planned_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
+    """In the text and as a note; the last line of JSON is as ever."""
+    monkeypatch.setattr(atoms, "ATOM_LIMIT", 50)
+    workload = uniform_workload(25, 12, 2, 3)
+    workload.domain.save(tmp_path / "domain.json")
+    workload.save(tmp_path / "hard.jsonl")
+    arguments = ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "hard.jsonl")]
+    arguments += ["--measure", "gdp", "--budget", "1", "--time-limit", "3", "--strategy"]
+    assert main([*arguments, "atoms"]) == 0
+    captured = capsys.readouterr()
+    assert "strategy  independent (atoms: more than 50 classes of rows)\n" in captured.out
+    note = captured.err.splitlines()[0]
+    assert note.startswith("parcomp: note: there is no plan for the strategy asked for, and each query gets noise ")
+    assert note.endswith("(atoms: more than 50 classes of rows)")
+    assert main([*arguments, "auto", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert list(json.loads(captured.out.splitlines()[-1])) == LAST
+    assert (
+        "not all strategies were compared (correlated: more than 50" in json.loads(captured.err.splitlines()[0])["note"]
+    )
+
+
+@pytest.mark.parametrize("strategy", ["auto", "correlated"])
+def test_a_strategy_stands_beside_independent_noise(paper, tmp_path, capsys, strategy):
+    """So that people see what it gains; what it costs is that of the whole, and no query's own."""
+    arguments = [*paper, "--measure", "gdp", "--budget", "0.5"]
+    assert main([*arguments, "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out.splitlines()[-1])["mean_error"]
+    assert main([*arguments, "--strategy", strategy, "--plot", str(tmp_path / "plan.png")]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert f"mean error, independent      {rounded_text(alone, 4)}" in captured.out
+    assert "strategy  correlated\n" in captured.out
+    assert "like cost μ" in captured.out
+
+
+def test_a_strategy_that_does_not_pay_is_told(tmp_path, capsys):
+    """Many atoms add up to more noise than one count has; ``auto`` says that nothing else has less error."""
+    domain = pc.Domain({"age": pc.Integer(0, 119), "sex": pc.Categorical(["F", "M"])})
+    queries = [domain.query(sex="F"), domain.query(sex="F", age=pc.between(20, 39)), domain.query(age=30)]
+    domain.save(tmp_path / "domain.json")
+    pc.Workload(domain, [*queries, *(domain.query(age=(age, age + 60)) for age in range(50))]).save(
+        tmp_path / "w.jsonl"
+    )
+    arguments = ["plan", "--domain", str(tmp_path / "domain.json"), str(tmp_path / "w.jsonl"), "--measure", "gdp"]
+    assert main([*arguments, "--budget", "1", "--strategy", "atoms"]) == 0
+    told = capsys.readouterr().err
+    assert re.match(r"parcomp: note: independent noise would have less error at this budget: \S+ instead of \S+ ", told)
+    assert "--strategy auto takes what has the least" in told

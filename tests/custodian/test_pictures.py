@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +158,25 @@ def test_two_keys_are_a_heat_map_with_expected_errors() -> None:
     [image] = axes.images
     assert image.get_array().shape == (2, 2)
     assert image.get_array().compressed().tolist() == [1, 2, 3]
-    assert sorted(text.get_text() for text in axes.texts) == ["1\n± 2.5", "2\n± 2.5", "3\n± 2.5"]
+    assert sorted(text.get_text() for text in axes.texts) == ["1", "2", "3"]
     assert axes.figure.axes[1].get_ylabel().endswith("(expected error ± 2.5)")
+    told = [replace(one, error=2.5 * place) for place, one in enumerate(figures(1, 2), 1)]
+    axes = answer({"a": ["x", "y"], "b": ["z", "z"]}, {"count": told}).plot()
+    assert sorted(text.get_text() for text in axes.texts) == ["1\n± 2.5", "2\n± 5"]
+    assert axes.figure.axes[1].get_ylabel().endswith("(expected error ± 2.5 to ± 5)")
+
+
+def test_labels_of_a_heat_map_do_not_meet() -> None:
+    """Long ones stand at a slant, and the color bar sets thousands apart."""
+    for labels, slant in ((["a", "b"], 0), ([f"{low} to {low + 9}" for low in range(10, 120, 10)], 45)):
+        keys = {"sex": ["F"] * len(labels), "group": labels}
+        axes = answer(keys, {"count": figures(*range(0, 5_000 * len(labels), 5_000))}).plot()
+        assert {label.get_rotation() for label in axes.get_xticklabels()} == {slant}
+    axes.figure.canvas.draw()
+    told = [label.get_text() for label in axes.figure.axes[1].get_yticklabels()]
+    assert "10,000" in told
+    ends = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert all(left.x0 < right.x0 for left, right in pairwise(ends))
 
 
 def test_where_no_error_is_known_an_interval_is_written_out() -> None:
@@ -207,7 +225,7 @@ def test_estimates_are_hollow_marks_beside_the_answers() -> None:
         values = marks.get_xdata() if shown is estimated["a number"] else marks.get_ydata()
         assert list(values) == list(range(len(values)))
     cells = estimated["two keys"].plot()
-    assert any(text.get_text() == "1\n± 2.5\n≈ 0" for text in cells.texts)
+    assert any(text.get_text() == "1\n≈ 0" for text in cells.texts)
     assert cells.get_title() == "count\n≈ is the estimate"
     assert ANSWERS["groups"].plot().get_legend() is None
 

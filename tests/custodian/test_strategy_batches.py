@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from parcomp.custodian import Answer, estimating
+from parcomp.custodian import strategy as strategy_module
 from parcomp.custodian.request import read_request
 from parcomp.custodian.strategic import _chosen
 from parcomp.custodian.strategy import Strategy, plan_strategy, read_strategy
 from parcomp.errors import ArgumentError, CostError, LedgerError, RefusedError, WorkloadError
 from parcomp.ledger import StrategyRecord, packed
+from parcomp.planning.strategies import atoms
 from parcomp.service.bodies import fixed_width_json
 from parcomp.service.console.wording import sql_of
 from parcomp.sql import parse_statement
@@ -309,3 +311,31 @@ def test_a_quote_says_how_many_statements_are_free_by_deriving(tmp_path):
             counted = sum(bool(one.derivable) for one in quoted.quotes)
             assert f"{counted:,} of the statements follow" in quoted.notes[-1]
         assert custodian.balance().charges == 2
+
+
+def test_a_batch_says_why_a_strategy_was_not_compared(tmp_path, monkeypatch):
+    """Auto goes on without it; who asks for it by name hears whether rows were too many, or time was up."""
+    monkeypatch.setattr(atoms, "ATOM_LIMIT", 2)
+    with closing(open_custodian(tmp_path, measure="gdp", budget="9")) as custodian:
+        [told] = custodian.quote_batch(BATCH, budget="2", strategy="auto").notes
+        assert told == (
+            "each statement has noise of its own: atoms and correlated were not compared: more than 2 classes of rows"
+        )
+        for name in ("atoms", "correlated"):
+            with pytest.raises(WorkloadError, match=f"the strategy {name} cannot be planned .*: more than 2 classes"):
+                custodian.quote_batch(BATCH, budget="2", strategy=name)
+    monkeypatch.undo()
+    monkeypatch.setattr(strategy_module, "_PLAN_SECONDS", 1e-9)
+    monkeypatch.setattr(strategy_module, "_LEAST_SECONDS", 1e-9)
+    with (
+        closing(open_custodian(tmp_path / "late", measure="gdp", budget="9")) as custodian,
+        pytest.raises(WorkloadError, match="cannot be planned for these statements: the time to plan it was up;"),
+    ):
+        custodian.quote_batch(BATCH, budget="2", strategy="atoms")
+    monkeypatch.undo()
+    monkeypatch.setattr(strategy_module, "CORRELATED_QUERIES", 2)
+    with closing(open_custodian(tmp_path / "partly", measure="gdp", budget="9")) as custodian:
+        [told] = [
+            note for note in custodian.quote_batch(BATCH, budget="2", strategy="auto").notes if "not comp" in note
+        ]
+        assert "correlated was not compared: 5 different counts, and it is for up to 2" in told

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from parcomp.cli import main
-from parcomp.custodian import Custodian
+from parcomp.custodian import BatchQuote, Custodian
 from parcomp.errors import RefusedError
 from parcomp.tabular import error_text, number_text
 from tests.custodians import PEOPLE, open_custodian, write_custodian
@@ -93,3 +94,16 @@ def test_the_ledger_is_verified_in_units(money, capsys):
     shown = capsys.readouterr().out
     assert re.search(r"^loss recomputed: ε = [0-9.]+ for a person$", shown, re.MULTILINE)
     assert re.search(r"^one by one the charges would cost ε = [0-9.]+ for a person$", shown, re.MULTILINE)
+
+
+def test_what_hardly_adds_is_said_to_be_so(tmp_path):
+    """As an upper bound that can be read; the number itself stays in JSON."""
+    with open_custodian(tmp_path, measure="gdp", budget="9") as custodian:
+        quote = replace(custodian.quote(EVERYONE, mu="0.5"), adds=8.33334e-10)
+    batch = BatchQuote((quote,), quote.adds, fits=True)
+    assert re.search(r"adds +μ < 1e-6\n", str(quote))
+    assert "together: adds μ < 1e-6; fits" in str(batch)
+    assert "μ &lt; 1e-6" in batch._repr_html_()
+    assert batch.as_json()["adds"] == quote.as_json()["adds"] == 8.33334e-10
+    # It is no next to nothing beside a cost that is small itself.
+    assert re.search(r"adds +μ = 8.33334e-10\n", str(replace(quote, cost=1e-6)))

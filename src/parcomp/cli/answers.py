@@ -14,7 +14,7 @@ from parcomp.cli.words import statement_in_words
 from parcomp.costs import short_down, short_up
 from parcomp.custodian import Answer, Balance, BatchQuote, Quote
 from parcomp.errors import one_line
-from parcomp.figures import batch_lines, whose
+from parcomp.figures import batch_lines, growth_text, whose
 from parcomp.ledger import Charge
 from parcomp.model import Domain
 from parcomp.privacy import Measure, find_measure
@@ -47,7 +47,8 @@ def print_quote(quote: Quote) -> None:
     table.add_row("verdict", _verdict(quote))
     cost = f"{symbol} = {short_up(quote.cost)}{of_row}{_at_delta(quote, 'cost', short_up, of_person)}"
     table.add_row("cost", cost)
-    table.add_row("adds", f"{symbol} = {short_up(quote.adds)}{of_person} to what the dataset has spent")
+    adds = growth_text(f"{symbol} = ", quote.adds, quote.cost)
+    table.add_row("adds", f"{adds}{of_person} to what the dataset has spent")
     left = f"{symbol} = {short_down(quote.remaining)}{of_row}{_at_delta(quote, 'remaining', short_down, of_person)}"
     table.add_row("remaining", f"{left} on the rows of this query")
     if len(quote.left) > 1:
@@ -102,11 +103,12 @@ def print_quotes(titles: Sequence[str], batch: BatchQuote) -> None:
     for title, quote in zip(titles, batch.quotes, strict=True):
         error = "–" if quote.expected_error is None else error_text(quote.expected_error).removeprefix("± ")
         fits = "no" if not quote.fits else "yes" if quote.limit else "free"
-        table.add_row(Text(title), short_up(quote.cost), short_up(quote.adds), error, fits)
+        table.add_row(Text(title), short_up(quote.cost), growth_text("", quote.adds, quote.cost), error, fits)
     console.print(table)
     refused = next(((n, quote) for n, quote in enumerate(batch.quotes, 1) if not quote.fits), None)
     verdict = "fits" if refused is None else f"statement {refused[0]:,} does not fit, so nothing would be charged"
-    console.print(f"together: adds {symbol} = {short_up(batch.adds)} to what the dataset has spent; {verdict}")
+    adds = growth_text(f"{symbol} = ", batch.adds, max(quote.cost for quote in batch.quotes))
+    console.print(f"together: adds {adds} to what the dataset has spent; {verdict}")
     for note in batch.notes:
         console.print(Text(note))
     if first.rows_per_person > 1:
@@ -164,6 +166,8 @@ def print_balance(balance: Balance) -> None:
         also = "" if epsilon is None else f"ε = {short(epsilon)}"
         chart.add_row(name, f"{measure.symbol} = {short(value)}", also, bar(value, longest, _BAR, style))
     console.print(chart)
+    if balance.squares:
+        console.print(balance.squares)
     if balance.analysts:
         console.print()
         console.print(_shares(measure, balance))

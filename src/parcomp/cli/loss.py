@@ -10,6 +10,7 @@ import typer
 import parcomp as pc
 from parcomp import privacy
 from parcomp.cli.options import DomainFile, Json, MeasureOption, Picture, TimeLimit, WorkloadFile
+from parcomp.costs import short_up
 from parcomp.tabular import counted
 
 __all__ = ["loss"]
@@ -40,7 +41,7 @@ def loss(
         answer = pc.privacy_loss(read, kind.name, relation, rows, time_limit=time_limit, progress=progress)
     if plot is not None:
         functions = {
-            f"{name}, {amount:,.4g}": privacy.tradeoff_of(answer.measure, amount)
+            f"{name}, {short_up(amount)}": privacy.tradeoff_of(answer.measure, amount)
             for name, amount in (("sequential", answer.sequential), ("by overlap", answer.loss))
         }
         privacy.save_tradeoffs(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,11 +15,15 @@ from parcomp import privacy
 from parcomp.cli.notes import print_note
 from parcomp.cli.options import DomainFile, Json, MeasureOption, Picture, TimeLimit, WorkloadFile
 from parcomp.errors import CostError
+from parcomp.tabular import rounded_text
 
 if TYPE_CHECKING:
     from parcomp.planning import Plan
 
 __all__ = ["plan"]
+
+_BESIDE_SECONDS = 5.0
+"""How long the plan may take that a strategy is compared with."""
 
 _NEARLY = 0.95
 """From this part of the time limit on it is taken to be why planning ended."""
@@ -76,19 +82,59 @@ def plan(
             time_limit=time_limit,
             progress=progress,
         )
+        seconds = answer.seconds
+        if answer.strategy != "independent" and answer.independent_mean_error is None:
+            answer = _compared(read, answer, time_limit)
     if plot is not None:
         answer.plot(plot)
     if as_json:
         _print_json(answer)
     else:
-        print_plan(str(workload), answer)
+        print_plan(str(workload), answer, strategy)
     for note in (
         _about_errors(read.domain, workload),
         "" if strategy == "independent" else _about_batches(read.domain, workload),
-        _about_time(answer.seconds, time_limit),
+        _about_left_out(answer, strategy),
+        _about_gain(answer),
+        _about_time(seconds, time_limit),
     ):
         if note:
             print_note(note, as_json=as_json)
+
+
+def _compared(workload: pc.Workload, answer: Plan, time_limit: float) -> Plan:
+    """A strategy's plan beside the mean error of noise on each query, planned in what is left of the time.
+
+    Queries matter alike here, and costs that the workload states play no part.
+    """
+    seconds = max(0.1, min(_BESIDE_SECONDS, time_limit - answer.seconds))
+    alone = pc.plan(workload, answer.measure.name, budget_units=answer.budget_units, time_limit=seconds)
+    return replace(answer, independent_mean_error=alone.mean_error)
+
+
+def _about_left_out(answer: Plan, strategy: str) -> str:
+    """Why a strategy was not planned, or not compared."""
+    if not answer.left_out:
+        return ""
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in answer.left_out)
+    if strategy == "auto":
+        return f"not all strategies were compared ({reasons})"
+    return f"there is no plan for the strategy asked for, and each query gets noise of its own ({reasons})"
+
+
+def _about_gain(answer: Plan) -> str:
+    """Whether a strategy that was asked for by name has more error than simpler noise."""
+    if answer.strategy == "independent":
+        return ""
+    alone = math.inf if answer.independent_mean_error is None else answer.independent_mean_error
+    simpler = {"independent noise": alone, "uniform costs": answer.uniform_mean_error}
+    name, error = min(simpler.items(), key=lambda one: one[1])
+    if answer.mean_error <= error:
+        return ""
+    return (
+        f"{name} would have less error at this budget: {rounded_text(error, 4)} instead of "
+        f"{rounded_text(answer.mean_error, 4)} on average; --strategy auto takes what has the least"
+    )
 
 
 def _about_errors(domain: pc.Domain, file: Path) -> str:

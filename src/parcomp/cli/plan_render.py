@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parcomp.cli.terminal import bar, new_console, plain_table
+from parcomp.costs import short_up
 from parcomp.planning import Plan
 from parcomp.tabular import counted, decimals_beside, number_text, rounded_text
 
@@ -22,15 +23,20 @@ _BINS = 12
 """Bars of the chart of errors."""
 
 
-def print_plan(title: str, answer: Plan) -> None:
-    """Print what the plan achieves, how errors are distributed, and the queries at both ends."""
+def print_plan(title: str, answer: Plan, asked: str) -> None:
+    """Print what the plan achieves, how errors are distributed, and the queries at both ends.
+
+    ``asked`` is the strategy that was asked for.
+    """
     console = new_console(title)
-    spent = f"{answer.measure.symbol} = {answer.loss:,.6g} on the heaviest row"
+    spent = f"{answer.measure.symbol} = {short_up(answer.loss)} on the heaviest row"
     near = "" if answer.gap is None else f", within {max(answer.gap, 1e-4):.2%} of the optimum"
     if answer.lower_bound and answer.matrix is not None:
         near = f", within {max(answer.mean_error / answer.lower_bound - 1, 1e-4):.2%} of the best Gaussian noise"
     queries = counted(len(answer.workload), "query", "queries")
     console.print(f"{answer.title} plan for {queries}: {spent}{near}  ({answer.seconds:.2f} s)")
+    if asked != "independent":
+        console.print(f"strategy  {answer.strategy}{_left_out(answer)}")
     console.print()
     console.print(_means(answer))
     if len(answer.workload):
@@ -40,17 +46,21 @@ def print_plan(title: str, answer: Plan) -> None:
         console.print(_ends(answer))
 
 
+def _left_out(answer: Plan) -> str:
+    """Why there is no other strategy, where there is a reason."""
+    if answer.left_out:
+        return f" ({'; '.join(f'{name}: {reason}' for name, reason in answer.left_out)})"
+    return " (no other strategy has less error)" if answer.strategy == "independent" else ""
+
+
 def _means(answer: Plan) -> Table:
     table = plain_table("", ">", "", names=True)
-    rows = (
-        ("mean error, sequential", answer.sequential_mean_error, "red"),
-        ("mean error, uniform", answer.uniform_mean_error, "yellow"),
-        (f"mean error, {answer.title} plan", answer.mean_error, "green"),
-    )
+    colors = ("red", "yellow", "cyan", "green")
+    rows = answer.mean_errors()
     # Sequential composition is often so far off that the other bars would vanish beside it.
-    longest = max(answer.uniform_mean_error, answer.mean_error) or 1.0
-    for name, error, color in rows:
-        table.add_row(name, rounded_text(error, 4), bar(error, longest, _BAR, color))
+    longest = max(error for _, error in rows[1:]) or 1.0
+    for (name, error), color in zip(rows, colors if len(rows) > 3 else (*colors[:2], colors[3]), strict=True):
+        table.add_row(f"mean error, {name}", rounded_text(error, 4), bar(error, longest, _BAR, color))
     return table
 
 
@@ -71,7 +81,7 @@ def _distribution(answer: Plan) -> Table:
 
 
 def _ends(answer: Plan) -> Table:
-    table = plain_table("query", f">cost {answer.measure.symbol}", ">expected error")
+    table = plain_table("query", f">{answer.cost_title}", ">expected error")
     order = np.argsort(answer.units, kind="stable")
     costs = answer.costs
     cheapest, dearest = order[:_SHOWN].tolist(), order[_SHOWN:][-_SHOWN:].tolist()
@@ -80,5 +90,5 @@ def _ends(answer: Plan) -> Table:
             table.add_row("…", "…", "…")
         else:
             error = answer.expected_errors[position]
-            table.add_row(Text(str(answer.workload.id_of(position))), f"{costs[position]:,.6g}", rounded_text(error, 4))
+            table.add_row(Text(str(answer.workload.id_of(position))), short_up(costs[position]), rounded_text(error, 4))
     return table

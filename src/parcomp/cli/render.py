@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parcomp.cli.terminal import bar, new_console, plain_table
+from parcomp.costs import short_down, short_up
 from parcomp.overlap import MaximumOverlap
 from parcomp.privacy import PrivacyLoss
 from parcomp.tabular import counted
@@ -37,7 +38,7 @@ def print_loss(title: str, answer: PrivacyLoss, symbol: str) -> None:
     """Print the loss beside the sequential one, and the guarantee."""
     chart = plain_table("", "", "", names=True)
     for name, value, style in (("sequential", answer.sequential, "red"), ("by overlap", answer.loss, "green")):
-        chart.add_row(name, f"{symbol} = {value:,.6g}", bar(value, answer.sequential, _BAR, style))
+        chart.add_row(name, f"{symbol} = {short_up(value)}", bar(value, answer.sequential, _BAR, style))
     console = new_console(title)
     console.print(chart)
     queries = counted(answer.queries, "query", "queries")
@@ -45,7 +46,7 @@ def print_loss(title: str, answer: PrivacyLoss, symbol: str) -> None:
     quality = (
         "the overlap is exact"
         if answer.exact
-        else f"the overlap is bracketed; the loss by it is at least {answer.lower:,.6g}"
+        else f"the overlap is bracketed; the loss by it is at least {short_down(answer.lower)}"
     )
     console.print(f"guarantee: {answer.guarantee}; {quality}")
 

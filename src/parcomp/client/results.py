@@ -16,6 +16,7 @@ from parcomp.figures import (
     FiguredBatch,
     Value,
     columns_of,
+    growth_text,
     unit_of,
     whose,
 )
@@ -64,7 +65,7 @@ class ServedQuote:
         rows = [
             ("verdict", free or ("fits" if self.fits else f"does not fit: {self.document.get('reason', '')}")),
             ("cost", f"{unit}{short_up(self.cost)}{of_row}"),
-            ("adds", f"{unit}{short_up(self.adds)}{of_person}"),
+            ("adds", f"{growth_text(unit, self.adds, self.cost)}{of_person}"),
             ("remaining", f"{unit}{short_down(self.remaining)}{of_row}"),
         ]
         if self.expected_error is not None:
@@ -96,7 +97,9 @@ class ServedBatchQuote:
         verdict = "fits" if self.fits else "does not fit: nothing would be charged"
         each = "\n\n".join(f"statement {number:,}\n{quote}" for number, quote in enumerate(self.quotes, 1))
         about: Mapping[str, Any] = self.quotes[0].document if self.quotes else {}
-        adds = f"{unit_of(about.get('measure', ''))}{short_up(self.adds)}{whose(about.get('rows_per_person', 1))[1]}"
+        dearest = max((quote.cost for quote in self.quotes), default=0)
+        growth = growth_text(unit_of(about.get("measure", "")), self.adds, dearest)
+        adds = f"{growth}{whose(about.get('rows_per_person', 1))[1]}"
         return f"{each}\n\ntogether: adds {adds}; {verdict}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from parcomp.costs import short_down, short_up
@@ -140,10 +141,23 @@ class Balance:
         for name, share in self.analysts.items():
             quota = "" if share.quota is None else f" of a quota of {symbol} = {short_down(share.quota)}"
             rows.append((f"spent by {one_line(name)}", f"{symbol} = {short_up(share.spent)}{quota}"))
-        lines = [text_table(("", ""), rows, (False, False)), self.title]
+        lines = [text_table(("", ""), rows, (False, False)), *([self.squares] if self.squares else []), self.title]
         if self.rows_per_person > 1:
             lines.append(f"these amounts are for a person, who may have {self.rows_per_person:,} rows")
         return "\n".join(lines)
+
+    @property
+    def squares(self) -> str:
+        """How what was spent and what is left make up a budget of Gaussian DP; "" where they just add up.
+
+        Amounts are rounded as they are told, so that the squares may be off by a little.
+        """
+        if self.measure != "gdp" or not self.spent:
+            return ""
+        spent, left, budget = short_up(self.spent), short_down(self.remaining), short_down(self.budget)
+        squares = [Decimal(amount.replace(",", "")) ** 2 for amount in (spent, left, budget)]
+        exact = squares[0] + squares[1] == squares[2]
+        return f"μ adds up as squares: {spent}² + {left}² {'=' if exact else '≈'} {budget}²"
 
     @property
     def title(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from parcomp.costs import short_down, short_up
-from parcomp.figures import unit_of, whose
+from parcomp.figures import growth_text, unit_of, whose
 from parcomp.tabular import error_text, number_text
 
 __all__ = ["added_in_words", "fields_in_words", "stacked_fields", "stacked_in_words"]
@@ -57,8 +57,8 @@ def added_in_words(batch: Any) -> str:
     """What all statements of a batch add to what the dataset has spent."""
     if not batch.quotes:
         return short_up(batch.adds)
-    first = batch.quotes[0]
-    return f"{unit_of(first.measure)}{short_up(batch.adds)}{whose(first.rows_per_person)[1]}"
+    first, dearest = batch.quotes[0], max(quote.cost for quote in batch.quotes)
+    return f"{growth_text(unit_of(first.measure), batch.adds, dearest)}{whose(first.rows_per_person)[1]}"
 
 
 def _in_words(quote: Any, name: str, value: object) -> str:
@@ -68,8 +68,10 @@ def _in_words(quote: Any, name: str, value: object) -> str:
     if value is None or not isinstance(value, (int, float)):
         return "–" if value is None else str(value)
     of_row, of_person = whose(quote.rows_per_person)
-    if name in ("cost", "adds"):
-        return f"{unit_of(quote.measure)}{short_up(value)}{of_row if name == 'cost' else of_person}"
+    if name == "cost":
+        return f"{unit_of(quote.measure)}{short_up(value)}{of_row}"
+    if name == "adds":
+        return f"{growth_text(unit_of(quote.measure), value, quote.cost)}{of_person}"
     if name == "remaining" or name.startswith("left "):
         return f"{unit_of(quote.measure)}{short_down(value)}{of_row}"
     if name.startswith("epsilon "):

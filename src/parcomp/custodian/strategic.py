@@ -257,6 +257,7 @@ def _chosen(settings: Settings, asked: Asked) -> Strategy | Asked:
             tried = ((strategy.name, strategy.mean_error), *strategy.beside)
             others = " and ".join(f"{name} would have {error_text(error)}" for name, error in tried)
             reason = f"no strategy has less error at this budget; {others}, and this has {error_text(mean)} on average"
+            reason += f"; {strategy.left_out}" if strategy.left_out else ""
             return replace(alone, notes=(_ALONE.format(reason),))
         return replace(strategy, beside=(*strategy.beside, ("noise of its own for each statement", mean)))
     return strategy

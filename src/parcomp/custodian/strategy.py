@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -37,7 +37,7 @@ import parcomp.noise
 from parcomp.custodian.accountant import Expense
 from parcomp.custodian.effort import seconds_left
 from parcomp.custodian.settings import Settings
-from parcomp.errors import ArgumentError, CostError, LedgerError, SizeError, WorkloadError, shown
+from parcomp.errors import ArgumentError, CostError, LedgerError, ParcompError, SizeError, WorkloadError, shown
 from parcomp.figures import Figure
 from parcomp.ledger import Charge, ChargedQueries, StrategyRecord, matrix_digest, packed, unpacked
 from parcomp.model import Item, Query, Statement, hull_of, over_codes, queries_of, why_not_counted
@@ -81,6 +81,8 @@ class Strategy:
     units: int
     beside: tuple[tuple[str, float], ...] = ()
     """What else it was chosen from, in words, with the mean expected error of each."""
+    left_out: str = ""
+    """What it was not compared with, and why, as a sentence."""
 
     @classmethod
     def restored(
@@ -157,7 +159,8 @@ class Strategy:
         if not self.beside:
             return ""
         others = " and ".join(f"{what} would have {error_text(error)}" for what, error in self.beside)
-        return f"auto: {self.name}, whose mean expected error is {error_text(self.mean_error)}; {others}"
+        more = f"; {self.left_out}" if self.left_out else ""
+        return f"auto: {self.name}, whose mean expected error is {error_text(self.mean_error)}; {others}{more}"
 
     @cached_property
     def noise(self) -> StrategyNoise:
@@ -239,6 +242,18 @@ class Strategy:
     def _slices(self) -> dict[str, slice]:
         ends = [0, *accumulate(one.group_count for one in self.statements)]
         return {one.text: slice(*places) for one, places in zip(self.statements, pairwise(ends), strict=True)}
+
+
+class _NotBetterError(WorkloadError):
+    """Strategies were compared with noise of its own for each query, which has less error."""
+
+
+class _LeftOutError(WorkloadError):
+    """A strategy was not planned, for a ``reason`` in words; the message says what to do instead too."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @lru_cache(maxsize=4)
@@ -327,7 +342,8 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
     began, limit = time.monotonic(), seconds_left(_PLAN_SECONDS)
     # A statement matters as much as any other, however many groups it has.
     importance = [1 / one.group_count for one in statements for _ in range(one.group_count)]
-    found, reasons = [], []
+    found: list[Strategy] = []
+    reasons: dict[str, ParcompError] = {}
     kinds = _kinds(settings, asked)
     for number, kind in enumerate(kinds):
         node_budget = _node_budget(settings, row_budget, kind)
@@ -348,14 +364,40 @@ def plan_strategy(settings: Settings, statements: Sequence[Statement], asked: st
             left = max(_LEAST_SECONDS, until - time.monotonic())
             found.append(_kept(settings, statements, asked, row_budget, made, node_budget, left))
         except (SizeError, WorkloadError, CostError) as error:
-            reasons.append(error)
+            # Under pure differential privacy, the only strategy that auto compares is one of atoms.
+            reasons["atoms" if kind == "auto" else kind] = error
     # What was not found for want of time is no reason to go on without it.
     seconds_left(_PLAN_SECONDS)
     if not found:
-        costs = [error for error in reasons if isinstance(error, CostError)]
-        raise costs[0] if costs else WorkloadError(str(reasons[0]))
+        _raise_the_reason(asked, reasons)
     best = min(found, key=lambda one: one.mean_error)
-    return replace(best, beside=tuple((one.name, one.mean_error) for one in found if one is not best))
+    beside = tuple((one.name, one.mean_error) for one in found if one is not best)
+    return replace(best, beside=beside, left_out=_not_compared(reasons))
+
+
+def _raise_the_reason(asked: str, reasons: Mapping[str, ParcompError]) -> NoReturn:
+    """Raise why no strategy was found: what the budget lacks, if it is that, else what was not compared."""
+    for error in reasons.values():
+        if isinstance(error, CostError):
+            raise error
+    compared = [error for error in reasons.values() if isinstance(error, _NotBetterError)]
+    if compared:
+        raise compared[0]
+    if asked != "auto":
+        raise WorkloadError(str(next(iter(reasons.values()))))
+    raise WorkloadError(_not_compared(reasons))
+
+
+def _not_compared(reasons: Mapping[str, ParcompError]) -> str:
+    """Which strategies were not compared, and why: equal reasons are told once."""
+    by_reason: dict[str, list[str]] = {}
+    for kind, error in reasons.items():
+        reason = error.reason if isinstance(error, _LeftOutError) else str(error)
+        by_reason.setdefault(reason, []).append(kind)
+    return "; ".join(
+        f"{' and '.join(kinds)} {'was' if kinds == ['correlated'] else 'were'} not compared: {reason}"
+        for reason, kinds in by_reason.items()
+    )
 
 
 def _check_size(kind: StrategyName, queries: Sequence[Query]) -> None:
@@ -364,14 +406,16 @@ def _check_size(kind: StrategyName, queries: Sequence[Query]) -> None:
         return
     different = len({query.tested for query in queries})
     if different > CORRELATED_QUERIES:
-        raise WorkloadError(
+        raise _LeftOutError(
             f"a correlated strategy is for up to {CORRELATED_QUERIES:,} different counts, and these statements ask for "
-            f"{different:,}; ask with the strategy auto or atoms, or for fewer counts"
+            f"{different:,}; ask with the strategy auto or atoms, or for fewer counts",
+            f"{different:,} different counts, and it is for up to {CORRELATED_QUERIES:,}",
         )
     if different * len(queries) > CORRELATED_ENTRIES:
-        raise WorkloadError(
+        raise _LeftOutError(
             f"a correlated strategy for {len(queries):,} counts, {different:,} of them different, takes too much "
-            "memory; ask with the strategy auto or atoms, or for fewer counts"
+            "memory; ask with the strategy auto or atoms, or for fewer counts",
+            f"{len(queries):,} counts, which take too much memory",
         )
 
 
@@ -417,13 +461,15 @@ def _kept(
     elif made.histograms:
         histograms = [(tuple(one.queries.tolist()), one.units) for one in made.histograms]
         record = StrategyRecord(texts, asked, row_budget, histograms=(*histograms, *_counted_alone(made)))
-    elif asked == "auto" and made.strategy == "independent":
-        raise WorkloadError("no strategy has less error at this budget")
-    else:
-        raise WorkloadError(
-            "the rows that these statements tell apart are too many to be listed, or to be planned for within "
-            f"{_PLAN_SECONDS:g} s; ask with the strategy independent, or for fewer counts"
+    elif made.left_out:
+        kind, reason = made.left_out[0]
+        raise _LeftOutError(
+            f"the strategy {kind} cannot be planned for these statements: {reason}; "
+            "ask with the strategy independent, or for fewer counts",
+            reason,
         )
+    else:
+        raise _NotBetterError("no strategy has less error at this budget")
     strategy = Strategy.restored(settings, record, content, statements, time_limit=seconds)
     if strategy.plan.loss_units > limit:
         raise WorkloadError("what the strategy costs is not proven to be within its budget; ask for fewer statements")

@@ -35,6 +35,7 @@ __all__ = [
     "columns_of",
     "figure_columns",
     "free_name",
+    "growth_text",
     "interval_text",
     "unit_of",
     "whose",
@@ -44,6 +45,8 @@ Value: TypeAlias = str | int | bool | float | None
 _REHEARSED = "rehearsed: from random rows of the domain, not from the data"
 _TEXT_ROWS = 40
 """How many rows a table of text lists before the rest is only counted."""
+_HARDLY = 1e-6
+"""What grows by less than this part of a cost, and of 1, hardly grows at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +301,17 @@ def unit_of(measure: str) -> str:
     ('ρ = ', 'cost ')
     """
     return f"{SYMBOLS[measure]} = " if measure in SYMBOLS else "cost "
+
+
+def growth_text(unit: str, adds: int | float, cost: int | float) -> str:
+    """By how much something grows that people are told of, at a cost: hardly anything is said to be so.
+
+    >>> growth_text("μ = ", 0.25, 0.5), growth_text("μ = ", 8.33334e-10, 0.5), growth_text("", 8.33334e-10, 0.5)
+    ('μ = 0.25', 'μ < 1e-6', '< 1e-6')
+    """
+    if 0 < adds < _HARDLY * min(1, cost):
+        return f"{unit.removesuffix('= ')}< 1e-6"
+    return f"{unit}{short_up(adds)}"
 
 
 def whose(rows_per_person: int) -> tuple[str, str]:

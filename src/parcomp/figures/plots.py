@@ -41,6 +41,9 @@ _LEAST_SIZE = 5
 _ACROSS = 560
 """The least size of letters that can be read, and how many letters of size 1 stand across a heat map."""
 
+_ACROSS_MAP = 64
+"""About how many characters of labels stand side by side below a heat map."""
+
 _CLEAR = 12
 """Labels of up to so many characters stand side by side."""
 
@@ -160,11 +163,7 @@ def plot_bars(
         size = 6 if len(places) <= _TICKS else 4 if aside else 2.5
         axes.plot(where, [_number(figure.value) for _, figure in beside], label="estimate, about 95 %", **_hollow(size))
         _legend(axes, _answered(bar=True))
-    ticks = _ticks(names)
-    steep = any(len(names[place]) > max(_CLEAR - len(ticks) // 2, 3) for place in ticks)
-    axes.set_xticks(
-        ticks, [_short(names[place]) for place in ticks], rotation=45 if steep else 0, ha="right" if steep else "center"
-    )
+    _label_across(axes, names, _CLEAR - len(_ticks(names)) // 2)
     axes.set_ylabel(f"{item}, with its 95 % interval")
     axes.axhline(0, color=_DARK, linewidth=0.8)
     _scale(axes, [*figures, *(figure for _, figure in beside)])
@@ -224,19 +223,19 @@ def _scale(axes: Any, figures: Sequence[Figure]) -> None:
     sizes = sorted(max(abs(one.value or 0), width) for one, width in zip(known, widths, strict=True))
     if len(sizes) < _FEW or not sizes[-1] > _SPREAD * sizes[0]:
         return
-    from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: PLC0415  an optional dependency
+    from matplotlib.ticker import NullLocator  # noqa: PLC0415  an optional dependency
 
     least = max(sizes[0], sizes[-1] * 1e-9)
     linear = 10.0 ** math.floor(math.log10(least))
     axes.set_yscale("symlog", linthresh=linear, linscale=0.5)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: number_text(round(number, 9))))
+    axes.yaxis.set_major_formatter(_apart())
     axes.yaxis.set_minor_locator(NullLocator())
     low, high = axes.get_ylim()
     axes.set_ylim(1.5 * low if low < 0 else low, 1.5 * high if high > 0 else high)
 
 
 def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: AnswerColumn) -> str:
-    """Cells by two keys, colored by value; the expected error is in each cell, and in the legend.
+    """Cells by two keys, colored by value; the expected error is in the legend, and in each cell where they differ.
 
     What is to be said of estimates is returned.
     """
@@ -248,7 +247,10 @@ def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: Answe
         cells[row_of[first]][column_of[second]] = _number(figure.value)
     image = axes.imshow(cells, aspect="auto", cmap="viridis")
     middle = sum(image.get_clim()) / 2
-    texts = [_cell(figure, text) for figure, text in zip(figures, column.texts(len(figures))[0], strict=True)]
+    alike = len(_error_texts(figures)) == 1 and all(one.error is not None for one in figures if one.value is not None)
+    texts = list(column.texts(len(figures))[0])
+    if not alike:
+        texts = [_cell(figure, text) for figure, text in zip(figures, texts, strict=True)]
     if column.estimates is not None:
         texts = [f"{text}\n≈ {told}" for text, told in zip(texts, column.estimated_texts(len(texts))[0], strict=True)]
     size = _fitting(len(columns), texts)
@@ -266,12 +268,13 @@ def _heat_map(axes: Any, down: AnswerColumn, across: AnswerColumn, column: Answe
                     color=color,
                     fontsize=size,
                 )
-    bar = axes.figure.colorbar(image, ax=axes)
+    bar = axes.figure.colorbar(image, ax=axes, format=_apart())
     bar.set_label(f"{column.name}{_errors(figures)}")
-    for labels, set_ticks in ((columns, axes.set_xticks), (rows, axes.set_yticks)):
-        names = [label_text(label) for label in labels]
-        ticks = _ticks(names)
-        set_ticks(ticks, [_short(names[place]) for place in ticks])
+    names = [label_text(label) for label in columns]
+    _label_across(axes, names, _ACROSS_MAP // max(1, len(_ticks(names))))
+    names = [label_text(label) for label in rows]
+    ticks = _ticks(names)
+    axes.set_yticks(ticks, [_short(names[place]) for place in ticks])
     axes.set(xlabel=across.name, ylabel=down.name)
     if column.estimates is None:
         return ""
@@ -318,11 +321,30 @@ def _cell(figure: Figure, text: str) -> str:
 
 
 def _errors(figures: Sequence[Figure]) -> str:
+    told = _error_texts(figures)
+    return f" (expected error {' to '.join(told)})" if told else ""
+
+
+def _error_texts(figures: Sequence[Figure]) -> list[str]:
+    """The least and the largest expected error as they are told, or the one that all of them have."""
     errors = [figure.error for figure in figures if figure.value is not None and figure.error is not None]
-    if not errors:
-        return ""
-    least, most = error_text(min(errors)), error_text(max(errors))
-    return f" (expected error {most if least == most else f'{least} to {most}'})"
+    return list(dict.fromkeys(error_text(error) for error in (min(errors), max(errors)))) if errors else []
+
+
+def _apart() -> Any:
+    """How an axis tells numbers, with their thousands set apart."""
+    from matplotlib.ticker import FuncFormatter  # noqa: PLC0415  an optional dependency
+
+    return FuncFormatter(lambda number, _: number_text(round(number, 9)))
+
+
+def _label_across(axes: Any, names: Sequence[str], most: int) -> None:
+    """Labels below, which stand at a slant where one of them has more than so many characters, three at least."""
+    ticks = _ticks(names)
+    steep = any(len(names[place]) > max(most, 3) for place in ticks)
+    axes.set_xticks(
+        ticks, [_short(names[place]) for place in ticks], rotation=45 if steep else 0, ha="right" if steep else "center"
+    )
 
 
 def _number(value: int | float | None) -> float:

@@ -42,7 +42,7 @@ from parcomp.planning.slack import raise_costs
 from parcomp.planning.strategies.atoms import Indices
 from parcomp.planning.strategies.correlated import correlated_strategy
 from parcomp.planning.strategies.counted import counted_strategy
-from parcomp.planning.strategies.found import Found, group_workload
+from parcomp.planning.strategies.found import NOT_BETTER, Found, group_workload
 from parcomp.privacy import Measure, MeasureName, find_measure
 
 __all__ = ["Progress", "plan", "required_budget"]
@@ -138,11 +138,12 @@ def plan(
     gamma = _weighed(problem, source, np.ones(len(problem.count), np.int64), baseline + _BASELINE_SHARE * time_limit)
     proof = time.monotonic() - baseline if gamma.lower == gamma.upper else math.inf
     found = None
+    left_out: dict[str, str] = {}
     # Where no two queries meet, the whole budget for each is the best there is, with whatever noise.
     apart = gamma.upper == 1
     if strategy != "independent" and not (apart and strategy == "auto"):
         until = time.monotonic() + _STRATEGY_SHARE[strategy] * (deadline - time.monotonic())
-        found = _found(workload, kind, problem.budget, weights, strategy, until, tell)
+        found, left_out = _found(workload, kind, problem.budget, weights, strategy, until, tell)
         if found is not None and strategy != "auto":
             return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
     if apart and (objective != "uniform" or needed):
@@ -173,9 +174,10 @@ def plan(
             else "the ceilings take the whole budget where a query without one is; give it a ceiling, or more budget"
         )
     answer = _finished(workload, problem, kind, objective, fitted, gamma.upper, began, weights)
-    if found is not None and float(weights @ found.errors / weights.sum()) < answer.mean_error:
-        return _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
-    return answer
+    alone = answer.mean_error
+    if found is not None and float(weights @ found.errors / weights.sum()) < alone:
+        answer = _with_strategy(workload, problem, kind, found, gamma.upper, began, weights)
+    return replace(answer, left_out=tuple(left_out.items()), independent_mean_error=alone)
 
 
 def _all_for_each(problem: AllocationProblem, objective: Objective, exponent: float) -> Fitted:
@@ -295,11 +297,17 @@ def _found(
     strategy: StrategyName,
     deadline: float,
     tell: Progress,
-) -> Found | None:
-    """The strategy of this name, or of ``auto`` the one with the least mean error; None where there is none."""
+) -> tuple[Found | None, dict[str, str]]:
+    """The strategy of this name, or of ``auto`` the one with the least mean error; None where there is none.
+
+    Beside it, why others were not compared, by their names.
+    """
+    names = ["correlated", "atoms"] if strategy == "auto" else [strategy]
+    if measure.name == "pure":
+        names = ["atoms"]
     grouped = group_workload(workload, weights, measure, units)
     if grouped is None:
-        return None
+        return None, dict.fromkeys(names, "the queries are too large to be compared by the values that they accept")
 
     def independent(positions: Indices) -> tuple[Units, Floats] | None:
         if time.monotonic() >= deadline + _PARTS_GRACE:
@@ -313,15 +321,19 @@ def _found(
         )
         return alone.units, alone.expected_errors
 
-    options = []
-    if strategy in ("correlated", "auto") and measure.name != "pure":
-        options.append(correlated_strategy(grouped, independent, deadline, tell))
-    if strategy in ("atoms", "auto"):
-        # Under Gaussian noise, a correlated strategy has compared with independent noise already.
-        compare = strategy == "auto" and measure.name == "pure"
-        options.append(counted_strategy(grouped, independent, compare=compare, deadline=deadline))
-    found = [one for one in options if one is not None]
-    return min(found, key=lambda one: float(weights @ one.errors), default=None)
+    found, left_out = [], {}
+    for name in names:
+        if name == "correlated":
+            option = correlated_strategy(grouped, independent, deadline, tell)
+        else:
+            # Under Gaussian noise, a correlated strategy has compared with independent noise already.
+            compare = strategy == "auto" and measure.name == "pure"
+            option = counted_strategy(grouped, independent, compare=compare, deadline=deadline)
+        if not isinstance(option, str):
+            found.append(option)
+        elif strategy != "auto" or option != NOT_BETTER:
+            left_out[name] = option
+    return min(found, key=lambda one: float(weights @ one.errors), default=None), left_out
 
 
 def _with_strategy(

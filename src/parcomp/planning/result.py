@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from parcomp.costs import UNITS_PER_ONE, amount_down, amount_up
+from parcomp.costs import UNITS_PER_ONE, amount_down, amount_up, short_up
 from parcomp.errors import ArgumentError
 from parcomp.model import Workload
 from parcomp.planning.accuracy import Floats, Units, parameter_units
@@ -42,6 +42,9 @@ class Plan(Tabular):
     of ``histograms`` are sums of atoms.  No plan of the kind that was looked for has a mean error below
     ``lower_bound``: of independent noise, or of a correlated strategy Gaussian noise of any covariance; None where no
     bound is known.
+
+    ``left_out`` has each strategy that was asked for or to be compared and was not, with why, in words.
+    ``independent_mean_error`` is that of noise on each query at the same budget, where it was planned too.
     """
 
     workload: Workload
@@ -62,12 +65,14 @@ class Plan(Tabular):
     matrix: Matrix | None = None
     sigma: float | None = None
     histograms: tuple[Histogram, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    independent_mean_error: float | None = None
 
     def __repr__(self) -> str:
         return (
-            f"<Plan of {len(self.workload):,} queries, {self.objective}: {self.measure.symbol} = {self.loss:,.6g}, "
-            f"mean error {self.mean_error:,.4g} (uniform {self.uniform_mean_error:,.4g}, "
-            f"sequential {self.sequential_mean_error:,.4g})>"
+            f"<Plan of {len(self.workload):,} queries, {self.objective}: "
+            f"{self.measure.symbol} = {short_up(self.loss)}, mean error {self.mean_error:,.4g} "
+            f"(uniform {self.uniform_mean_error:,.4g}, sequential {self.sequential_mean_error:,.4g})>"
         )
 
     @property
@@ -88,6 +93,21 @@ class Plan(Tabular):
     def title(self) -> str:
         """What kind of plan it is, in a word or two."""
         return self.objective if self.strategy == "independent" else self.strategy
+
+    @property
+    def cost_title(self) -> str:
+        """What its costs are, in a word or two: of a strategy, those of noise on each query with the same error."""
+        return f"{'' if self.strategy == 'independent' else 'like '}cost {self.measure.symbol}"
+
+    def mean_errors(self) -> list[tuple[str, float]]:
+        """The mean errors of simpler plans and of this one, each with its name."""
+        alone = None if self.strategy == "independent" else self.independent_mean_error
+        return [
+            ("sequential", self.sequential_mean_error),
+            ("uniform", self.uniform_mean_error),
+            *([] if alone is None else [("independent", alone)]),
+            (f"{self.title} plan", self.mean_error),
+        ]
 
     @property
     def worst_error(self) -> float:

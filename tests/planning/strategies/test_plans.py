@@ -148,3 +148,44 @@ def test_what_does_not_go_together_is_refused():
         plan(workload, "gdp", 1, "max", strategy="auto")
     with pytest.raises(ArgumentError, match="ceilings"):
         plan(workload, "gdp", 1, strategy="auto", ceilings=10)
+
+
+@pytest.mark.parametrize(
+    ("where", "limit", "says"),
+    [
+        (atoms, {"ATOM_LIMIT": 50}, "more than 50 classes of rows"),
+        (atoms, {"_CANDIDATES": 500}, "more than 500 kinds of rows to look through"),
+        (atoms, {"WORD_LIMIT": 50}, "classes of rows, which take too much memory"),
+        (correlated, {"CORRELATED_QUERIES": 20}, "25 different queries, and 20 at most are taken"),
+        (correlated, {"CORRELATED_ENTRIES": 30}, "a matrix for 25 queries takes too much memory"),
+    ],
+)
+def test_a_plan_says_why_a_strategy_was_left_out(monkeypatch, where, limit, says):
+    """By name where it was asked for, and beside what was chosen."""
+    for name, value in limit.items():
+        monkeypatch.setattr(where, name, value)
+    workload = uniform_workload(25, 12, 2, 3)
+    answer = plan(workload, "gdp", 1, strategy="auto", time_limit=2.0)
+    left_out = dict(answer.left_out)
+    assert says in left_out["correlated"]
+    if where is atoms:
+        assert set(left_out) == {"correlated", "atoms"}
+        assert answer.strategy == "independent"
+    [(name, reason)] = plan(workload, "gdp", 1, strategy="correlated", time_limit=2.0).left_out
+    assert name == "correlated"
+    assert says in reason
+
+
+def test_time_is_told_from_size():
+    """A plan that had no time says so, and no number of rows."""
+    answer = plan(census_sample(60, 1), "gdp", 1, strategy="atoms", time_limit=1e-6)
+    assert answer.left_out == (("atoms", "the time to plan it was up"),)
+
+
+def test_a_plan_has_the_error_of_independent_noise_where_it_was_compared():
+    """What ``auto`` worked out anyway; one strategy alone was compared with nothing."""
+    chosen = plan(census_sample(60, 1), "gdp", 1, strategy="auto")
+    assert chosen.strategy == "correlated"
+    assert not chosen.left_out
+    assert chosen.independent_mean_error == pytest.approx(plan(census_sample(60, 1), "gdp", 1).mean_error, rel=1e-3)
+    assert plan(census_sample(60, 1), "gdp", 1, strategy="atoms").independent_mean_error is None

@@ -22,7 +22,7 @@ from parcomp.bits import unpack_bits
 from parcomp.model.compiled import CompiledWorkload
 from parcomp.overlap import accepting_queries
 
-__all__ = ["Atoms", "list_atoms"]
+__all__ = ["TIME_IS_UP", "Atoms", "atoms_or_reason", "list_atoms"]
 
 Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -41,6 +41,9 @@ _CANDIDATES = 1 << 22
 
 _CHUNK = 1 << 22
 """Words that are written at once."""
+
+TIME_IS_UP = "the time to plan it was up"
+"""Why there is no strategy, where time is the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +72,12 @@ class Atoms:
 
 def list_atoms(compiled: CompiledWorkload, deadline: float = math.inf) -> Atoms | None:
     """All atoms of a compiled workload, or None where they are too many to be listed, or to be listed by then."""
+    found = atoms_or_reason(compiled, deadline)
+    return None if isinstance(found, str) else found
+
+
+def atoms_or_reason(compiled: CompiledWorkload, deadline: float = math.inf) -> Atoms | str:
+    """All atoms of a compiled workload, or why they are not listed, in words."""
     count = compiled.query_count
     if not count:
         return Atoms(np.zeros(1, np.int64), np.zeros(0, np.int64), 0)
@@ -77,36 +86,42 @@ def list_atoms(compiled: CompiledWorkload, deadline: float = math.inf) -> Atoms 
     alive = _mask(count, accepting.shape[1])
     for attribute in np.argsort(compiled.sizes, kind="stable").tolist():
         if time.monotonic() >= deadline:
-            return None
+            return TIME_IS_UP
         values = _distinct(accepting[first[attribute] : first[attribute + 1]])
         if len(values) > 1:
             refined = _refined(alive, values, deadline)
-            if refined is None:
-                return None
+            if isinstance(refined, str):
+                return refined
             alive = refined
     member = unpack_bits(alive, count)
     start = np.concatenate(([0], np.cumsum(member.sum(axis=1, dtype=np.int64))))
     if start[-1] > MEMBER_LIMIT:
-        return None
+        return _too_large(len(alive))
     index = np.flatnonzero(member.ravel())
     index %= count
     return Atoms(start, index, count)
 
 
-def _refined(alive: Words, values: Words, deadline: float) -> Words | None:
-    """What is alive after one more attribute, each set once and no empty one; None where that is too much, or late."""
+def _refined(alive: Words, values: Words, deadline: float) -> Words | str:
+    """What is alive after one more attribute, each set once and no empty one; else why that is not known."""
     if len(alive) * len(values) > _CANDIDATES:
-        return None
+        return f"more than {_CANDIDATES:,} kinds of rows to look through"
     at_once = max(1, _CHUNK // values.size)
     found = values[:0]
     for begin in range(0, len(alive), at_once):
         if begin and time.monotonic() >= deadline:
-            return None
+            return TIME_IS_UP
         met = (alive[begin : begin + at_once, None, :] & values[None, :, :]).reshape(-1, alive.shape[1])
         found = _distinct(np.concatenate((found, _distinct(met[met.any(axis=1)]))))
-        if len(found) > ATOM_LIMIT or found.size > WORD_LIMIT:
-            return None
+        if len(found) > ATOM_LIMIT:
+            return f"more than {ATOM_LIMIT:,} classes of rows"
+        if found.size > WORD_LIMIT:
+            return _too_large(len(found))
     return found
+
+
+def _too_large(atoms: int) -> str:
+    return f"at least {atoms:,} classes of rows, which take too much memory"
 
 
 def _distinct(sets: Words) -> Words:

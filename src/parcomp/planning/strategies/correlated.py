@@ -21,10 +21,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from parcomp.costs import UNITS_PER_ONE
-from parcomp.planning.strategies.atoms import Indices, list_atoms
+from parcomp.planning.strategies.atoms import TIME_IS_UP, Indices, atoms_or_reason
 from parcomp.planning.strategies.charge import Matrix, charge_up, largest_form, sigma_for
 from parcomp.planning.strategies.correlation import BLOCK, correlate
-from parcomp.planning.strategies.found import Found, Grouped, Independent
+from parcomp.planning.strategies.found import NOT_BETTER, TOO_LITTLE, Found, Grouped, Independent
 from parcomp.planning.strategies.parts import Part
 from parcomp.planning.strategies.sums import combined_error
 
@@ -55,6 +55,7 @@ class _Noise:
     """Noise for some groups: blocks with roots of their inverse covariance, at a cost of 1 on the dearest row.
 
     ``value`` is the sum of importance times standard deviation, and ``bound`` what no Gaussian noise gets below.
+    ``reason`` says why some of it is independent, if it is.
     """
 
     blocks: list[tuple[Indices, Floats]]
@@ -62,28 +63,35 @@ class _Noise:
     bound: float
     kinds: frozenset[str]
     rounds: int
+    reason: str = ""
 
 
-def correlated_strategy(grouped: Grouped, independent: Independent, deadline: float, tell: Tell) -> Found | None:
-    """The best correlated strategy, or None where none is found; parts that cannot be listed get independent noise."""
-    if grouped.group_count > CORRELATED_QUERIES or grouped.group_count * len(grouped.weights) > CORRELATED_ENTRIES:
-        return None
+def correlated_strategy(grouped: Grouped, independent: Independent, deadline: float, tell: Tell) -> Found | str:
+    """The best correlated strategy, or why there is none; parts that cannot be listed get independent noise."""
+    if grouped.group_count > CORRELATED_QUERIES:
+        return f"{grouped.group_count:,} different queries, and {CORRELATED_QUERIES:,} at most are taken"
+    if grouped.group_count * len(grouped.weights) > CORRELATED_ENTRIES:
+        return f"a matrix for {len(grouped.weights):,} queries takes too much memory"
     noise = _noise_of(grouped.part, grouped, independent, deadline, tell)
-    if noise is None or "correlated" not in noise.kinds:
-        return None
+    if isinstance(noise, str):
+        return noise
+    if "correlated" not in noise.kinds:
+        return noise.reason or NOT_BETTER
     # Under both measures a row that costs 1 here costs the squared parameter of a Gaussian of σ = 1 there.
     budget = grouped.units / UNITS_PER_ONE * (2 if grouped.measure.name == "zcdp" else 1)
     bits = _bits(budget)
     if bits < _LEAST_BITS:
-        return None
+        return TOO_LITTLE
     count = np.bincount(grouped.group_of, minlength=grouped.group_count)
     matrix = _rounded(noise, count, bits)
     # On busy cores the threads of a linear algebra library wait for each other longer than they compute.
     with threadpool_limits(1, "blas"):
         spreads = _spreads(noise, matrix, count)
     form = largest_form(grouped.part, matrix * count, time.monotonic() + max(1.0, deadline - time.monotonic()))
-    if spreads is None or form is None:
-        return None
+    if spreads is None:
+        return "its answers cannot be worked out from what is measured"
+    if form is None:
+        return "what it costs was not proven in time"
     sigma = sigma_for(grouped.measure, form, grouped.units)
     each = np.zeros(len(grouped.weights))
     each[grouped.queries] = combined_error(sigma, spreads * sigma * (1 + _ROUNDING), len(matrix))[grouped.group_of]
@@ -101,28 +109,32 @@ def correlated_strategy(grouped: Grouped, independent: Independent, deadline: fl
     )
 
 
-def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: float, tell: Tell) -> _Noise | None:
-    """The best noise for a part.
+def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: float, tell: Tell) -> _Noise | str:
+    """The best noise for a part, or why there is none.
 
     Parts that do not overlap are solved one by one.  Parts that share no attribute are solved together if their rows
     can be listed, since their answers may tell of each other; else they share the cost so that the value is least:
     values fall as the root of the cost, so parts of values v take shares in proportion to v^(2/3).
     """
+    reason = ""
     if part.kind != "max" and len(part.queries) <= (BLOCK if part.kind == "sum" else CORRELATED_QUERIES):
-        atoms = list_atoms(part.compiled, deadline)
-        if atoms is not None:
+        atoms = atoms_or_reason(part.compiled, deadline)
+        if isinstance(atoms, str):
+            reason = atoms
+        else:
             found = correlate(atoms, grouped.importance[part.queries], deadline, tell)
             if found is None:
-                return None
+                return TIME_IS_UP
             blocks = [(part.queries[queries], root) for queries, root in found.blocks]
             return _Noise(blocks, found.value, found.bound, frozenset({"correlated"}), found.rounds)
     if part.kind == "leaf":
         # Independent noise for the whole is no strategy, and for others to plan.
-        return None if part is grouped.part else _independent_noise(part, grouped, independent)
+        return reason if part is grouped.part else _independent_noise(part, grouped, independent, reason)
     below = [_noise_of(one, grouped, independent, deadline, tell) for one in part.parts]
-    if any(one is None for one in below):
-        return None
-    noises = [one for one in below if one is not None]
+    for one in below:
+        if isinstance(one, str):
+            return one
+    noises = [one for one in below if not isinstance(one, str)]
     shares = np.ones(len(noises))
     if part.kind == "sum":
         shares = np.array([noise.value for noise in noises]) ** (2 / 3)
@@ -138,22 +150,23 @@ def _noise_of(part: Part, grouped: Grouped, independent: Independent, deadline: 
         sum(noise.bound for noise in noises),
         frozenset[str]().union(*(noise.kinds for noise in noises)),
         sum(noise.rounds for noise in noises),
+        next((noise.reason for noise in noises if noise.reason), ""),
     )
 
 
-def _independent_noise(part: Part, grouped: Grouped, independent: Independent) -> _Noise | None:
+def _independent_noise(part: Part, grouped: Grouped, independent: Independent, reason: str) -> _Noise | str:
     positions = grouped.positions(part.queries)
     alone = independent(positions)
     if alone is None:
-        return None
+        return TIME_IS_UP
     units, _ = alone
     group = grouped.group_of[np.searchsorted(grouped.queries, positions)]
     # Equal queries are one measurement: what they cost together buys its noise.
     share = np.bincount(group, units / grouped.units, grouped.group_count)[part.queries]
     if not (share > 0).all():
-        return None
+        return TOO_LITTLE
     value = float(grouped.importance[part.queries] @ share**-0.5)
-    return _Noise([(part.queries, np.diag(np.sqrt(share)))], value, 0.0, frozenset({"independent"}), 0)
+    return _Noise([(part.queries, np.diag(np.sqrt(share)))], value, 0.0, frozenset({"independent"}), 0, reason)
 
 
 def _bits(budget: float) -> int:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from parcomp.planning.accuracy import Floats, Units, error_exponent, expected_errors
-from parcomp.planning.strategies.atoms import Atoms, list_atoms
-from parcomp.planning.strategies.found import Found, Grouped, Histogram, Independent
+from parcomp.planning.strategies.atoms import TIME_IS_UP, Atoms, atoms_or_reason
+from parcomp.planning.strategies.found import NOT_BETTER, TOO_LITTLE, Found, Grouped, Histogram, Independent
 from parcomp.planning.strategies.parts import Part
 from parcomp.planning.strategies.sums import errors_of_sums
 
@@ -33,7 +33,8 @@ _ROUNDING = 1e-8
 class _Choice:
     """How a part is answered: by its atoms, by noise for these units on each query, or part by part.
 
-    ``value`` is the sum of its errors, by importance, if it had the whole budget.
+    ``value`` is the sum of its errors, by importance, if it had the whole budget.  ``reason`` says why atoms are no
+    choice, where they are none.
     """
 
     part: Part
@@ -41,25 +42,26 @@ class _Choice:
     atoms: Atoms | None = None
     units: Units | None = None
     below: tuple[_Choice, ...] = ()
+    reason: str = ""
 
 
 def counted_strategy(
     grouped: Grouped, independent: Independent, *, compare: bool, deadline: float = math.inf
-) -> Found | None:
-    """The best strategy of atoms, or None where nothing can be counted by atoms, or the time is up before it is found.
+) -> Found | str:
+    """The best strategy of atoms, or why nothing is counted by atoms, in words.
 
     With ``compare``, a part gets independent noise where that has less error; without, only where its atoms are too
     many to be listed.
     """
     choice = _best(grouped.part, grouped, independent, compare, deadline)
-    if choice is None:
-        return None
+    if isinstance(choice, str):
+        return choice
     units = np.zeros(len(grouped.weights), np.int64)
     errors = np.zeros(len(grouped.weights))
     histograms = []
     for leaf, share in _shared(choice, grouped.units, error_exponent(grouped.measure)):
         if share < 1:
-            return None
+            return TOO_LITTLE
         positions = grouped.positions(leaf.part.queries)
         if leaf.atoms is not None:
             group = grouped.group_of[np.searchsorted(grouped.queries, positions)]
@@ -71,11 +73,11 @@ def counted_strategy(
             # In Python's integers, which do not overflow; rounded down, so that no row costs more than the share.
             scaled = [one * share // grouped.units for one in leaf.units.tolist()]
             if min(scaled) < 1:
-                return None
+                return TOO_LITTLE
             units[positions] = scaled
             errors[positions] = expected_errors(grouped.measure, units[positions])
     if not histograms:
-        return None
+        return choice.reason
     alone = bool((units > 0).any())
     return Found(
         name="atoms+independent" if alone else "atoms",
@@ -86,29 +88,39 @@ def counted_strategy(
     )
 
 
-def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool, deadline: float) -> _Choice | None:
-    """The choice of least value; independent noise for the whole is none, and for others to plan."""
+def _best(part: Part, grouped: Grouped, independent: Independent, compare: bool, deadline: float) -> _Choice | str:
+    """The choice of least value, or why there is none; independent noise for the whole is for others to plan."""
     options = []
+    reason = ""
     if part.kind != "max":
-        atoms = list_atoms(part.compiled, deadline)
-        if atoms is not None:
+        atoms = atoms_or_reason(part.compiled, deadline)
+        if isinstance(atoms, str):
+            reason = atoms
+        else:
             errors = errors_of_sums(grouped.measure, grouped.units, atoms.sizes())
             options.append(_Choice(part, float(grouped.importance[part.queries] @ errors), atoms))
     if part.kind == "leaf" and part is not grouped.part and (compare or not options):
         positions = grouped.positions(part.queries)
         alone = independent(positions)
-        if alone is not None:
+        if alone is None:
+            reason = TIME_IS_UP
+        else:
             units, errors = alone
             value = float(grouped.weights[positions] @ errors) * (1 + _ROUNDING)
-            options.append(_Choice(part, value, units=units))
+            options.append(_Choice(part, value, units=units, reason=reason or NOT_BETTER))
     if part.kind != "leaf":
         found = [_best(one, grouped, independent, compare, deadline) for one in part.parts]
-        below = tuple(one for one in found if one is not None)
+        below = tuple(one for one in found if not isinstance(one, str))
+        reason = next(filter(None, map(_reason_of, found)), NOT_BETTER)
         values = np.array([one.value for one in below])
         power = 1 / (1 + error_exponent(grouped.measure)) if part.kind == "sum" else 1.0
         if len(below) == len(found):
-            options.append(_Choice(part, float((values**power).sum() ** (1 / power)), below=below))
-    return min(options, key=lambda one: one.value, default=None)
+            options.append(_Choice(part, float((values**power).sum() ** (1 / power)), below=below, reason=reason))
+    return min(options, key=lambda one: one.value) if options else reason
+
+
+def _reason_of(choice: _Choice | str) -> str:
+    return choice if isinstance(choice, str) else choice.reason
 
 
 def _shared(choice: _Choice, units: int, exponent: float) -> Iterator[tuple[_Choice, int]]:

@@ -15,13 +15,17 @@ from parcomp.planning.strategies.charge import Matrix, group_queries
 from parcomp.planning.strategies.parts import Part
 from parcomp.privacy import Measure
 
-__all__ = ["Found", "Grouped", "Histogram", "Independent", "group_workload"]
+__all__ = ["NOT_BETTER", "TOO_LITTLE", "Found", "Grouped", "Histogram", "Independent", "group_workload"]
 
 Independent = Callable[[Indices], tuple[Units, Floats] | None]
 """For some queries of the workload by themselves: what each costs at the whole budget, and its expected error.
 
 None where the time is up.
 """
+
+NOT_BETTER = "noise on each query has less error"
+TOO_LITTLE = "the budget is too small to be shared out"
+"""Why there is no strategy, in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from parcomp.errors import ArgumentError, SizeError
 from parcomp.model import Workload
 from parcomp.model.compile import compilable, compile_workload
 from parcomp.overlap import Engine, Leaf, Rule, reduce
-from parcomp.planning.strategies.atoms import Atoms, Indices, list_atoms
+from parcomp.planning.strategies.atoms import Atoms, Indices, atoms_or_reason
 from parcomp.planning.strategies.charge import group_queries
 from parcomp.planning.strategies.found import Histogram
 from parcomp.planning.strategies.parts import Part
@@ -53,9 +53,9 @@ def histogram_of(workload: Workload, queries: Indices, units: int, deadline: flo
     # Only values that the same queries accept are one: no value may be dropped for another.
     root = reduce(compilation.compiled, (Rule.MERGE_VALUES,)).root
     assert isinstance(root, Leaf)
-    atoms = list_atoms(root.compiled, deadline)
-    if atoms is None:
-        raise SizeError(_TOO_MANY)
+    atoms = atoms_or_reason(root.compiled, deadline)
+    if isinstance(atoms, str):
+        raise SizeError(f"the rows of this workload are not listed: {atoms}")
     return Histogram(queries, atoms, units)
 
 
