@@ -32,7 +32,10 @@ _DRAWN: Final = 12_000
 """How many answers are drawn in all, between these ends."""
 
 _LEAST_DRAWS: Final = 10
-"""So many draws are made although the time is up."""
+_FEWEST_DRAWS: Final = 3
+_GRACE: Final = 1.0
+"""So many draws are made although the time is up, and so many although it has been for some seconds: where draws are
+few, Student's quantile makes intervals wide."""
 
 _CHECK_SECONDS: Final = 5.0
 """How long is looked for a contradiction where everything is exact."""
@@ -146,10 +149,14 @@ class Problem:
         draw = np.random.default_rng(seed)
         total, strayed = np.zeros(sums.shape[0]), np.zeros(sums.shape[1])
         draws, wanted = 0, min(max(_DRAWN // len(self.noisy), _DRAWS[0]), _DRAWS[1])
-        while draws < wanted and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
+        pool = self.pool.cut(self._target.answers, self._target.weights)
+        while draws < wanted:
+            late = time.monotonic() - deadline
+            if late >= 0 and draws >= (_LEAST_DRAWS if late < _GRACE else _FEWEST_DRAWS):
+                break
             answers = self._target.answers.copy()
             answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + noise.drawn(draw)[self.noisy]
-            again = redraw(self._source, self._target, self.pool, answers)
+            again = redraw(self._source, self._target, pool, answers)
             strayed[self.noisy] = (again - found.possible)[: len(self.noisy)]
             total += (sums @ strayed) ** 2
             draws += 1
