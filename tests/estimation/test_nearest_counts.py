@@ -138,10 +138,18 @@ def test_many_rows_are_settled_a_few_at_a_time(monkeypatch):
 def test_a_projection_of_many_rows_ends_about_when_the_time_is_up(monkeypatch):
     """No phase of it is as long as it likes: not even descent where settling fails."""
     monkeypatch.setattr(Pool, "settle", lambda *_: False)
-    monkeypatch.setattr(Pool, "descend", lambda *_: time.sleep(0.05) or 1.0)
+    monkeypatch.setattr(Pool, "descend", lambda *_: time.sleep(0.05) or np.inf)
     workload = pc.samples.census_sample(50, 3)
     began = time.monotonic()
     found = pc.estimate(workload, np.random.default_rng(3).normal(20, 40, 50), 40.0, time_limit=0.5)
     assert time.monotonic() - began < 3
     assert set(found.methods) == {"partial projection"}
     assert found.notes
+
+
+def test_descent_looks_at_the_clock(monkeypatch):
+    """After a few rounds, and not after all of them."""
+    rounds = []
+    monkeypatch.setattr(Pool, "descend", lambda *given: rounds.append(given[-1]) or np.inf)
+    Pool(1).descend_until(np.ones(1), np.ones(1), 0.0, 1_000, time.monotonic())
+    assert rounds == [10]
