@@ -321,11 +321,35 @@ def test_a_fact_that_is_far_from_its_own_answer_is_named(bought, tmp_path, capsy
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 4
     notes = [json.loads(line)["note"] for line in shown.err.splitlines()]
-    assert "for sex: F" in notes[0]
+    assert "for the count where sex = F is" in notes[0]
     assert f"the answer {women.raw}" in notes[0]
     (tmp_path / "facts.jsonl").write_text(f'{{"where": {{}}, "value": {max(0, everyone.raw)}}}')
     assert main([*bought, "--facts", str(tmp_path / "facts.jsonl")]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_when_the_time_is_up_it_is_said_and_facts_are_kept_to(bought, tmp_path, capsys):
+    """In the text, and beside JSON as notes."""
+    with Custodian.open(bought[2]) as custodian:
+        count = max(custodian.estimates(analyst="anna")[0].raw, 0) + 1
+    (tmp_path / "facts.jsonl").write_text(f'{{"where": {{}}, "value": {count}}}')
+    late = [*bought, "--facts", str(tmp_path / "facts.jsonl"), "--time-limit", "1e-9"]
+    assert main([*late, "--json"]) == 0
+    shown = capsys.readouterr()
+    first, *others = [json.loads(line) for line in shown.out.splitlines()]
+    assert (first["value"], first["low"], first["high"], first["method"]) == (count, count, count, "fact")
+    assert {line["method"] for line in others} == {"partial projection"}
+    [up, missed] = [json.loads(line)["note"] for line in shown.err.splitlines()]
+    kept = sum(line["value"] == line["raw"] for line in [first, *others])
+    assert up.startswith(f"time was up: {kept} of 4 counts are as they were released; try a longer time limit")
+    assert missed.startswith("facts were not reached within the time for the other counts")
+    assert main(late) == 0
+    told = capsys.readouterr()
+    assert up in told.out
+    assert missed in told.out
+    assert told.err == ""
+    assert main([*bought]) == 0
+    assert "time was up" not in capsys.readouterr().out
 
 
 @pytest.fixture

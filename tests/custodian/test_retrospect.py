@@ -261,7 +261,11 @@ def test_public_counts_are_kept_to(tmp_path):
             custodian.ask(sql, epsilon="0.1")
         found = custodian.estimates(facts={domain.query(): 100})
         assert sum(one.value for one in found) == pytest.approx(100, abs=0.1)
-        assert custodian.estimates(facts={domain.query(sex="F"): 55})[1].value == pytest.approx(55, abs=0.1)
+        for time_limit in (60.0, 1e-9):
+            _, women = late = custodian.estimates(facts={domain.query(sex="F"): 55}, time_limit=time_limit)
+            assert (women.value, women.low, women.high, women.method) == (55, 55, 55, "fact")
+            assert bool(late.notes) == (time_limit < 1)
+            assert all(note in str(late) for note in late.notes)
         with pytest.raises(WorkloadError, match="facts contradict"):
             custodian.estimates(facts={domain.query(): 10, domain.query(sex="F"): 55})
         for facts in (
@@ -273,6 +277,23 @@ def test_public_counts_are_kept_to(tmp_path):
         for interval in (0.0, 1.0, 2, None, "0.9"):
             with pytest.raises(ArgumentError, match=r"between 0 and 0\.999999"):
                 custodian.estimates(interval=interval)
+
+
+def test_a_fact_is_the_value_of_every_answer_to_its_query(tmp_path):
+    """However inaccurate; and the doubt quotes the answer that was released, not a mean."""
+    with open_custodian(tmp_path, budget="90", complete=True) as custodian:
+        domain = custodian.settings.domain
+        custodian.ask(ALL, epsilon="20")
+        for epsilon in ("0.0000001", "0.1", "0.3"):
+            custodian.ask(WOMEN, epsilon=epsilon)
+        view = view_of(custodian)
+        view = View(view.released, ((100,), (-7_000_000,), (48,), (52,)))
+        found = estimates_of(custodian.settings, view, 0.95, {domain.query(sex="F"): 50})
+        assert [one.method for one in found] == ["projection", *["fact"] * 3]
+        assert {(one.value, one.low, one.high) for one in found.counts[1:]} == {(50, 50, 50)}
+        [doubt] = estimates_of(custodian.settings, view, 0.95, {domain.query(sex="F"): 100}).doubts
+        assert "the fact 100 for the count where sex = F is" in doubt
+        assert "the answer 52:" in doubt
 
 
 def test_of_many_counts_the_latest_are_taken(tmp_path, monkeypatch):

@@ -201,6 +201,32 @@ class Clock:
         return 0.0 if self.looks > 0 else np.inf
 
 
+def test_a_count_that_a_fact_states_is_that_fact():
+    """Also where the time was up, where another answer is exact, and where a predicate lists all declared values."""
+    queries = [SEXES.query(), SEXES.query(sex="F"), SEXES.query(sex="M"), SEXES.query(sex=["F", "M"]), SEXES.query()]
+    workload = pc.Workload(SEXES, queries)
+    for time_limit in (60.0, 1e-9):
+        for outside in (False, True):
+            found = pc.estimate(
+                workload, [104, 70, 45, 96, 99], 10.0, facts={queries[0]: 100}, outside=outside, time_limit=time_limit
+            )
+            stated = [0, 4] if outside else [0, 3, 4]
+            assert [place for place, method in enumerate(found.methods) if method == "fact"] == stated
+            assert found.values[stated].tolist() == [100.0] * len(stated)
+            assert found.intervals[stated].tolist() == [[100.0, 100.0]] * len(stated)
+            assert bool(found.notes) == (time_limit < 1)
+            assert found.doubts == ()
+        exact = pc.estimate(workload, [104, 70, 45, 96, 99], [10, 10, 10, 10, 0], time_limit=time_limit)
+        assert [exact.values[place] for place in (0, 3, 4)] == [99.0] * 3
+    assert found.notes == (
+        "time was up: 3 of 5 counts are as they were released; try a longer time limit (--time-limit 60)",
+        "facts were not reached within the time for the other counts, which need not fit them; try a longer time limit "
+        "(--time-limit 60)",
+    )
+    assert found.notes[0] in str(found)
+    assert "doubt" not in repr(found)
+
+
 def test_intervals_hold_about_as_often_as_they_say():
     """On a census sample, over all queries; the benchmark ``census-intervals`` has more."""
     case = error.census_case(200, "gdp", 77)

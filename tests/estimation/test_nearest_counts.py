@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import parcomp as pc
-from parcomp.estimation import interior, newton
+from parcomp.estimation import interior, newton, pool
 from parcomp.estimation.distance import Distance
+from parcomp.estimation.pool import Pool
 from tests.estimation.test_estimates import random_answers, root_mean_square
 from tests.nearest import nearest_possible
 from tests.workloads import cell_matrix, random_judged
@@ -90,3 +93,63 @@ def test_estimates_stay_numbers_where_floats_fail(failing, monkeypatch):
 def test_interior_steps_stop_short_of_where_a_row_would_not_occur(step, ends):
     """Also where a whole step would end just there: the next one divides by what is left."""
     assert interior._step(np.array([2.0, 5.0]), np.array([step, 1.0])) == pytest.approx(ends)
+
+
+def test_systems_of_many_rows_are_solved_by_way_of_the_columns():
+    """As those of few rows are, also where answers depend on each other."""
+    draw = np.random.default_rng(23)
+    for _ in range(40):
+        cells, weight, target = drawn_problem(draw, int(draw.integers(2, 12)), 30)
+        cells, weight, target = np.vstack((cells, cells[:1])), np.append(weight, 1.0), np.append(target, 3.0)
+        distance = Distance.to(target, weight, sparse.csc_array(cells))
+        counts = 10 * draw.random(cells.shape[1])
+        moved = counts + distance.step(counts, np.arange(cells.shape[1]), 1e-11)
+        # With signs left free, all slopes vanish.
+        assert np.abs(distance.slopes(moved)).max() <= 1e-6 * np.abs(distance.slopes(counts)).max()
+        diagonal, right = 10.0 ** draw.uniform(-6, 3, len(counts)), draw.normal(size=len(counts))
+        found = distance.solver(diagonal)(right)
+        assert np.abs(diagonal * found + distance.gram @ found - right).max() <= 1e-6
+
+
+def test_many_rows_are_settled_a_few_at_a_time(monkeypatch):
+    """To the same answers as all at once, without those that do not occur; and no longer than there is time."""
+    draw = np.random.default_rng(24)
+    monkeypatch.setattr(pool, "_FEW", 10)
+    monkeypatch.setattr(pool, "_LARGEST", 60)
+    monkeypatch.setattr(pool, "_MORE", 7)
+    for _ in range(10):
+        cells, weight, target = drawn_problem(draw, 20, 200)
+        rows = Pool(20)
+        assert rows.join(cells.T > 0) > 60
+        assert rows.settle(target, weight, 0.2, 1e-5, _GAP)
+        expected = nearest_possible(cells, target, np.sqrt(weight))
+        assert np.abs(np.sqrt(weight) * (rows.answers() - expected)).max() <= 1e-3 * (1 + np.abs(target).max())
+        few = rows.cut(target, weight)
+        assert len(few) == 60 < len(rows)
+        assert few.answers() == pytest.approx(rows.answers())
+        late = Pool(20)
+        late.join(cells.T > 0)
+        assert late.settle(target, weight, 0.2, 1e-5, _GAP, time.monotonic())
+        assert (late.counts == 0).all()
+        late.descend_until(target, weight, 0.0, 10**9, time.monotonic())
+        assert (late.counts >= 0).all()
+
+
+def test_a_projection_of_many_rows_ends_about_when_the_time_is_up(monkeypatch):
+    """No phase of it is as long as it likes: not even descent where settling fails."""
+    monkeypatch.setattr(Pool, "settle", lambda *_: False)
+    monkeypatch.setattr(Pool, "descend", lambda *_: time.sleep(0.05) or np.inf)
+    workload = pc.samples.census_sample(50, 3)
+    began = time.monotonic()
+    found = pc.estimate(workload, np.random.default_rng(3).normal(20, 40, 50), 40.0, time_limit=0.5)
+    assert time.monotonic() - began < 3
+    assert set(found.methods) == {"partial projection"}
+    assert found.notes
+
+
+def test_descent_looks_at_the_clock(monkeypatch):
+    """After a few rounds, and not after all of them."""
+    rounds = []
+    monkeypatch.setattr(Pool, "descend", lambda *given: rounds.append(given[-1]) or np.inf)
+    Pool(1).descend_until(np.ones(1), np.ones(1), 0.0, 1_000, time.monotonic())
+    assert rounds == [10]

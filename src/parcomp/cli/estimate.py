@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +17,8 @@ from parcomp.cli.options import Analyst, Json, TimeLimit
 from parcomp.errors import ArgumentError, FileError, WorkloadError
 
 if TYPE_CHECKING:
-    from parcomp.estimation import FactsError
+    from parcomp.custodian import Estimates
+    from parcomp.estimation import Estimate, FactsError
     from parcomp.estimation.answers_file import Facts
 
 __all__ = ["estimate"]
@@ -139,7 +139,7 @@ def estimate(
         except FactsError as error:
             raise _of_facts(facts, known, error) from None
         print_estimates(opened.settings.name, found, opened.settings.domain, as_json=as_json, every_one=every_one)
-        _print_doubts(found.doubts, facts, as_json)
+        _print_doubts(found, facts, as_json)
 
 
 def _estimate_file(
@@ -189,7 +189,7 @@ def _estimate_file(
             print(json.dumps(line, ensure_ascii=False))
     else:
         print_estimate(str(workload), found, every_one=every_one)
-    _print_doubts(found.doubts, facts, as_json)
+    _print_doubts(found, facts, as_json)
 
 
 def _of_facts(file: Path | None, known: Facts, error: FactsError) -> Exception:
@@ -198,9 +198,11 @@ def _of_facts(file: Path | None, known: Facts, error: FactsError) -> Exception:
     return error if file is None else FileError(file, str(error), line=line)
 
 
-def _print_doubts(doubts: Sequence[str], file: Path | None, as_json: bool) -> None:
-    """What speaks against the facts, beside the estimates."""
-    for one in doubts:
+def _print_doubts(found: Estimate | Estimates, file: Path | None, as_json: bool) -> None:
+    """What speaks against the facts, beside the estimates, and beside JSON what there was no time for."""
+    for one in found.notes if as_json else ():
+        print(json.dumps({"note": one}), file=sys.stderr)
+    for one in found.doubts:
         print(json.dumps({"note": one}) if as_json else f"parcomp: warning: {file}: {one}", file=sys.stderr)
 
 

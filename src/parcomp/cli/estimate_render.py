@@ -32,6 +32,8 @@ def print_estimate(title: str, found: Estimate, *, every_one: bool = False) -> N
     console.print(f"estimates of {queries}, {_noise(found)}  ({found.seconds:.2f} s)")
     console.print()
     console.print(_summary(found))
+    for said in found.notes:
+        console.print(Text(said), soft_wrap=True)
     if len(found.values):
         console.print()
         console.print(_listed(found, len(found.values) if every_one else _SHOWN))

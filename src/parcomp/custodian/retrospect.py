@@ -139,6 +139,7 @@ def estimates_of(
     raw = view.every_number
     means = parcomp.estimation.means_of(queries, noise)
     found = _projected(settings, queries, raw, means, interval, facts, time_limit=time_limit, progress=progress)
+    exact = _stated(settings, [queries[place] for place in np.flatnonzero(means.column < 0).tolist()], facts)
     counts = []
     widths = noise.half_widths_up(interval).tolist()
     values, ends = found.values.tolist(), found.intervals.tolist()
@@ -148,7 +149,9 @@ def estimates_of(
         wide = math.ceil(width) if isinstance(number, int) else width
         value, low, high = (max(end, 0.0) for end in (number, number - width, number + width))
         method = "cut at 0"
-        if column >= 0:
+        if query in exact:
+            value, low, high, method = exact[query], exact[query], exact[query], "fact"
+        elif column >= 0:
             value, (low, high), method = values[column], ends[column], found.methods[column]
         counts.append(
             EstimatedCount(
@@ -164,9 +167,12 @@ def estimates_of(
                 query.where(),
             )
         )
-    asked = [queries[place] for place in means.first.tolist()]
-    doubts = parcomp.estimation.doubts_of(asked, found.raw, means.noise.deviations, found.moved, facts)
-    return Estimates(tuple(counts), interval, view.left_out, len(facts), doubts)
+    numbers = np.array(raw, np.float64)
+    doubts = parcomp.estimation.doubts_of(queries, numbers, noise.deviations, found.moved, facts)
+    notes = found.notes and parcomp.estimation.notes_on_time(
+        np.array([one.value for one in counts]), numbers, time_limit, exact=bool(facts)
+    )
+    return Estimates(tuple(counts), interval, view.left_out, len(facts), doubts, notes)
 
 
 def derived_estimates(
@@ -204,6 +210,15 @@ def derived_estimates(
         told = found.sums.tolist()
     told = told or [[max(end or 0, 0) for end in (one.value, one.low, one.high)] for one in figures]
     return [Figure(value, low, high, None, approximate=True) for value, low, high in told]
+
+
+def _stated(settings: Settings, queries: Sequence[Query], facts: Mapping[Query, float]) -> dict[Query, float]:
+    """The exact counts of those queries that a fact states."""
+    if not queries or not facts:
+        return {}
+    coded = over_codes([*queries, *facts], settings.complete_positions)
+    exact = parcomp.estimation.stated_counts(coded, len(queries), np.array(list(facts.values()), np.float64))
+    return {queries[place]: count for place, count in exact.items()}
 
 
 def _projected(

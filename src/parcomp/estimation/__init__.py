@@ -19,9 +19,9 @@ _PLACES = {
     "accuracy": "Means means_of",
     "answers_file": "Answers read_answers read_facts",
     "derivation": "Derivation derive derive_all",
-    "doubts": "distance_in_noise doubts_of",
+    "doubts": "distance_in_noise doubts_of notes_on_time",
     "estimator": "METHODS Estimate PerAnswer Progress estimate estimate_weighted",
     "probability": "MOST_CERTAIN check_probability",
-    "problem": "FactsError",
+    "problem": "FactsError stated_counts",
 }
 __all__, __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

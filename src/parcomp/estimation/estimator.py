@@ -37,7 +37,7 @@ from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from parcomp.errors import ArgumentError, shown
-from parcomp.estimation.doubts import distance_in_noise, doubts_of
+from parcomp.estimation.doubts import distance_in_noise, doubts_of, notes_on_time
 from parcomp.estimation.noises import LARGEST, Noise, Separate, noise_of, noise_said_by, noise_under, scales_by_cost
 from parcomp.estimation.probability import check_probability
 from parcomp.estimation.problem import Problem, Progress
@@ -77,7 +77,7 @@ class Estimate(Tabular):
     - *partial projection*: as near as was proven when the time was up, at least each answer below 0 taken for 0.  The
       root mean square error is not above that of ``raw``; intervals are as wide as the raw ones.
     - *cut at 0*: the answer itself, or 0; it is far less accurate than others that it would be taken together with.
-    - *fact*: it was given as exact.
+    - *fact*: it was given as exact, or a fact states the same query; that is its value, also where the time was up.
     - *contradiction*: no row satisfies the query, so its count is 0.
 
     The exact projection moves the answers by at least ``lower`` and at most ``upper``, in Euclidean distance.  Where
@@ -106,6 +106,8 @@ class Estimate(Tabular):
     """How far the answers move, root mean square, as a part of what noise is, each weighed as in the distance."""
     doubts: tuple[str, ...] = ()
     """What speaks against the facts: that noise does not explain how far answers are from them."""
+    notes: tuple[str, ...] = ()
+    """Where the time was up: how many counts are as they were released, and that they do not meet the facts."""
 
     def __repr__(self) -> str:
         counts = {name: self.methods.count(name) for name in dict.fromkeys(self.methods)}
@@ -266,11 +268,12 @@ def estimate_weighted(
             # Student's quantile: a standard error from so many draws is itself uncertain.
             errors *= float(stdtrit(draws, (1 + confidence) / 2))
             half[noisy], half_of_sums = errors[: len(noisy)], errors[len(noisy) :]
-    values = np.where(deviation == 0, answers, 0.0)
+    values = problem.values
     values[noisy] = (projection.possible if method == "searched projection" else projection.values)[: len(noisy)]
     summed = np.zeros((0, 3))
     if sums is not None and half_of_sums is not None:
         summed = _with_ends(np.maximum(sums @ values, 0.0), half_of_sums)
+    late = notes_on_time(values, answers, time_limit, exact=bool(facts) or bool((deviation == 0).any()))
     methods = np.where(workload.contradictory(), "contradiction", "fact").astype(object)
     methods[noisy] = method
     return Estimate(
@@ -290,6 +293,7 @@ def estimate_weighted(
         sums=summed,
         facts=0 if facts is None else len(facts),
         moved=distance_in_noise(_at_least(projection), each[noisy], deviation[noisy]),
+        notes=() if projection.ended or method != "partial projection" else late,
     )
 
 

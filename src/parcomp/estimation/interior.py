@@ -7,6 +7,8 @@ matrix of all rows, from wherever it begins, and is as good as floats are.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -35,20 +37,20 @@ _STUCK = 0.1
 """Where a step is cut shorter than this, one towards the middle is taken instead."""
 
 
-def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float) -> Floats:
+def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float, deadline: float = math.inf) -> Floats:
     """The counts of the nearest answers, from counts that need not be near.
 
-    It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``.
+    It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``, or at ``deadline``.
     """
-    gram = distance.gram
-    diagonal = np.arange(len(gram))
-    ridge = _RIDGE * gram[diagonal, diagonal]
+    ridge = _RIDGE * (distance.transposed @ distance.weight)
     x = np.maximum(counts, 0.1 * max(1.0, float(counts.mean())))
     slope = distance.slopes(x)
     # Products x·s that are much smaller than the others would keep every step short.
     even = float((x * np.abs(slope)).mean()) + tolerance
     s = np.maximum(slope, even / x)
     for _ in range(_ITERATIONS):
+        if time.monotonic() >= deadline:
+            return x
         residual = distance.matrix @ x - distance.target
         slope = distance.transposed @ (distance.weight * residual)
         center = float(x @ s) / len(x)
@@ -58,20 +60,18 @@ def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float) ->
         if center == 0.0:
             # Floats tell no product from 0 any more, and there is nothing left to shrink.
             break
-        system = gram.copy()
-        system[diagonal, diagonal] += s / x + ridge
         try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            solve = distance.solver(s / x + ridge)
         except np.linalg.LinAlgError:
             break
-        dx, ds = _newton(factor, x, s, slope, 0.0)
+        dx, ds = _newton(solve, x, s, slope, 0.0)
         length = min(_longest(x, dx), _longest(s, ds))
         shrunk = float((x + length * dx) @ (s + length * ds)) / len(x)
         # The correction is of second order, so a predictor that was cut short brings as much less of it.
-        dx, ds = _newton(factor, x, s, slope, center * (shrunk / center) ** 3 - length**2 * dx * ds)
+        dx, ds = _newton(solve, x, s, slope, center * (shrunk / center) ** 3 - length**2 * dx * ds)
         length = min(_longest(x, dx), _longest(s, ds))
         if length < _STUCK:
-            dx, ds = _newton(factor, x, s, slope, center)
+            dx, ds = _newton(solve, x, s, slope, center)
             length = min(_longest(x, dx), _longest(s, ds))
         length = min(_step(x, dx), _step(s, ds))
         x, s = x + length * dx, s + length * ds
@@ -94,10 +94,10 @@ def _polished(distance: Distance, x: Floats, occur: Flags, tolerance: float) -> 
 
 
 def _newton(
-    factor: tuple[Floats, bool], x: Floats, s: Floats, slope: Floats, product: float | Floats
+    solve: Callable[[Floats], Floats], x: Floats, s: Floats, slope: Floats, product: float | Floats
 ) -> tuple[Floats, Floats]:
     """The step after which, to first order, s are the slopes and x·s the ``product``."""
-    dx = cho_solve(factor, product / x - slope, check_finite=False)
+    dx = solve(product / x - slope)
     return dx, product / x - s - s / x * dx
 
 

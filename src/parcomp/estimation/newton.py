@@ -2,13 +2,16 @@
 
 A row that does not occur, and would not bring the answers nearer, is left out of a step; what falls below 0 is cut off
 there, and a step that brings nothing nearer is halved.  Where counts are near already, as after a few rows have joined
-a pool, a handful of steps lead to the end, each of which factorizes a matrix of the rows that occur alone.
+a pool, a handful of steps lead to the end, each of which factorizes a matrix of the rows that occur alone, or
+of the columns where these are fewer.
 """
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from parcomp.estimation.distance import Distance
 from parcomp.estimation.rows import Floats
@@ -28,10 +31,12 @@ _SHORTEST = 1e-3
 """The shortest step that is tried, as a part of a full one."""
 
 
-def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float) -> Floats | None:
+def nearest(
+    distance: Distance, counts: Floats, tolerance: float, gap: float, deadline: float = math.inf
+) -> Floats | None:
     """The counts of the nearest answers; None where steps do not lead there.
 
-    It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``.
+    It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``, or at ``deadline``.
     """
     right = distance.transposed @ (distance.weight * distance.target)
     # What an interior method leaves of rows that do not occur is next to nothing, and their slopes are not.
@@ -43,12 +48,13 @@ def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float) ->
             moved = float(distance.weight @ (distance.matrix @ x - distance.target) ** 2)
             if x @ np.abs(slope) <= max(gap * moved, tolerance**2):
                 return x
+        if time.monotonic() >= deadline:
+            return x
         free = np.flatnonzero(occur | (slope < -tolerance))
         try:
-            factor = cho_factor(distance.system(free, _RIDGE), lower=True, overwrite_a=True, check_finite=False)
+            step = distance.step(x, free, _RIDGE)
         except np.linalg.LinAlgError:
             return None
-        step = -cho_solve(factor, slope[free], check_finite=False)
         before, length = float(x @ (slope - right)), 1.0
         while True:
             tried = x.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from parcomp.model import Query, Workload, over_codes
 from parcomp.model.compile import compilable, compile_workload
 from parcomp.noise import JointNoise
 
-__all__ = ["FactsError", "Problem", "Progress"]
+__all__ = ["FactsError", "Problem", "Progress", "stated_counts"]
 
 Progress: TypeAlias = Callable[[str], None]
 """Told in a few words how far an estimate has come."""
@@ -31,7 +32,10 @@ _DRAWN: Final = 12_000
 """How many answers are drawn in all, between these ends."""
 
 _LEAST_DRAWS: Final = 10
-"""So many draws are made although the time is up."""
+_FEWEST_DRAWS: Final = 3
+_GRACE: Final = 1.0
+"""So many draws are made although the time is up, and so many although it has been for some seconds: where draws are
+few, Student's quantile makes intervals wide."""
 
 _CHECK_SECONDS: Final = 5.0
 """How long is looked for a contradiction where everything is exact."""
@@ -51,7 +55,8 @@ class FactsError(WorkloadError):
 class Problem:
     """Noisy answers and facts as columns: those at ``noisy`` places of the workload first, then what is exact.
 
-    Contradictions have no column: their count is 0.
+    Contradictions have no column: their count is 0.  Nor has a noisy answer to a query whose count is exact, by a fact
+    or by another answer: it has that count.  ``values`` are the counts that are exact, and 0 elsewhere.
     """
 
     def __init__(
@@ -67,15 +72,22 @@ class Problem:
         _check_facts(facts)
         if ((deviation == 0) & (raw < 0)).any() or ((deviation == 0) & empty & (raw != 0)).any():
             raise WorkloadError("an answer of scale 0 is exact, and no table has a count below 0 or of no rows above 0")
-        self.noisy = np.flatnonzero((deviation > 0) & ~empty)
+        noisy = np.flatnonzero((deviation > 0) & ~empty)
         exact = np.flatnonzero((deviation == 0) & ~empty)
         more = [(query, float(count)) for query, count in facts.items() if not query.is_contradiction]
         self._places = [place for place, query in enumerate(facts) if not query.is_contradiction]
-        self._columns = _joined(workload[np.concatenate((self.noisy, exact))], [query for query, _ in more])
+        self._columns = _joined(workload[np.concatenate((noisy, exact))], [query for query, _ in more])
         if outside and self._columns.whole:
             # What is outside satisfies no test, not even of all declared values, so it is one more value of each.
             self._columns, outside = over_codes(list(self._columns)), False
         counts = np.array([count for _, count in more])
+        # Only columns tell which queries are the same: a test of all declared values is none, but with values outside.
+        known = stated_counts(self._columns, len(noisy), np.concatenate((raw[exact], counts)))
+        self.values = np.where(deviation == 0, raw, 0.0)
+        self.values[noisy[list(known)]] = list(known.values())
+        left = np.delete(np.arange(len(noisy)), list(known))
+        self.noisy = noisy[left]
+        self._columns = self._columns[np.concatenate((left, np.arange(len(noisy), len(self._columns))))]
         is_fact = np.arange(len(self._columns)) >= len(self.noisy)
         every = np.concatenate((raw[self.noisy], raw[exact], counts))
         each = np.concatenate((weights[self.noisy], np.ones(len(every) - len(self.noisy))))
@@ -137,15 +149,30 @@ class Problem:
         draw = np.random.default_rng(seed)
         total, strayed = np.zeros(sums.shape[0]), np.zeros(sums.shape[1])
         draws, wanted = 0, min(max(_DRAWN // len(self.noisy), _DRAWS[0]), _DRAWS[1])
-        while draws < wanted and (draws < _LEAST_DRAWS or time.monotonic() < deadline):
+        pool = self.pool.cut(self._target.answers, self._target.weights)
+        while draws < wanted:
+            late = time.monotonic() - deadline
+            if late >= 0 and draws >= (_LEAST_DRAWS if late < _GRACE else _FEWEST_DRAWS):
+                break
             answers = self._target.answers.copy()
             answers[: len(self.noisy)] = found.possible[: len(self.noisy)] + noise.drawn(draw)[self.noisy]
-            again = redraw(self._source, self._target, self.pool, answers)
+            again = redraw(self._source, self._target, pool, answers)
             strayed[self.noisy] = (again - found.possible)[: len(self.noisy)]
             total += (sums @ strayed) ** 2
             draws += 1
             tell(f"intervals: {draws} of {wanted} draws")
         return np.sqrt(total / draws), draws
+
+
+def stated_counts(columns: Workload, noisy: int, counts: Floats) -> dict[int, float]:
+    """The exact counts of those of the first ``noisy`` columns that are the query of one of the others, by place."""
+    if not len(counts):
+        return {}
+    terms = list(zip(columns.table.attributes, columns.table.predicates, strict=True))
+    ends = columns.start.tolist()
+    tests = [frozenset(terms[n] for n in columns.term[low:high].tolist()) for low, high in pairwise(ends)]
+    exact = dict(zip(tests[noisy:], counts.tolist(), strict=True))
+    return {place: exact[test] for place, test in enumerate(tests[:noisy]) if test in exact}
 
 
 def _row_source(columns: Workload, outside: bool) -> RowSource:

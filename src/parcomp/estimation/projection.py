@@ -117,7 +117,7 @@ def project(
     source: RowSource, target: Target, pool: Pool, deadline: float, tell: Callable[[int, float], None]
 ) -> Projection:
     """Project answers; ``pool`` may hold rows already.  ``tell`` hears of each round and of the best row's gain."""
-    state = _State(target, pool)
+    state = _State(target, pool, deadline)
     settled = _SETTLED * target.slope
     rounds, stalled, rough, tight = 0, 0, True, False
     proof = _Proof(target)
@@ -169,8 +169,8 @@ def redraw(source: RowSource, target: Target, pool: Pool, answers: Floats) -> Fl
 class _State:
     """Where a projection stands: the pool's counts, and the multipliers of facts (Hestenes 1969, Powell 1969)."""
 
-    def __init__(self, target: Target, pool: Pool) -> None:
-        self._target, self._pool = target, pool
+    def __init__(self, target: Target, pool: Pool, deadline: float = math.inf) -> None:
+        self._target, self._pool, self._deadline = target, pool, deadline
         self._multipliers = np.zeros(int(target.facts.sum()))
         self._weight = np.ones(pool.columns)
 
@@ -189,8 +189,9 @@ class _State:
         """As near as floats come."""
         for _ in range(4 if len(self._multipliers) else 1):
             target = self._shifted(_STIFF[1])
-            if not self._pool.settle(target, self._weight, near * self._target.noise, 0.1 * tolerance, gap):
-                self._pool.descend(target, self._weight, tolerance, 100 * _ROUNDS)
+            near_rows = near * self._target.noise
+            if not self._pool.settle(target, self._weight, near_rows, 0.1 * tolerance, gap, self._deadline):
+                self._pool.descend_until(target, self._weight, tolerance, 100 * _ROUNDS, self._deadline)
             self._update(_STIFF[1])
 
     def met(self, tolerance: float) -> bool:

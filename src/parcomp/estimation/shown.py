@@ -65,7 +65,7 @@ def _summary(found: Estimate) -> list[str]:
     proven = "not above that of the raw answers, in root mean square: proven"
     proven += ", if the facts are true" if found.facts else ""
     error = proven if found.proven else "not proven: more rows may exist than were found; try a longer time_limit"
-    return [f"estimates of {len(found.values):,} queries: {methods or 'none'}", f"error: {error}"]
+    return [f"estimates of {len(found.values):,} queries: {methods or 'none'}", f"error: {error}", *found.notes]
 
 
 def _rest(found: Estimate) -> list[str]:

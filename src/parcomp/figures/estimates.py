@@ -87,8 +87,9 @@ class Estimates(Tabular):
     """The counts of an analyst since the last load, in the order of their charges, each with its estimate.
 
     ``left_out`` is the number of earlier charges that were not taken, as there are too many counts.  ``facts`` is how
-    many were given, and ``doubts`` say what speaks against these.  They are a list of counts, a data frame
-    (``to_pandas()``, ``to_polars()`` and ``to_arrow()``), a table (``str``) and a picture (``plot()``).
+    many were given, ``doubts`` say what speaks against these, and ``notes`` what there was no time for.  They are a
+    list of counts, a data frame (``to_pandas()``, ``to_polars()`` and ``to_arrow()``), a table (``str``) and a picture
+    (``plot()``).
     """
 
     counts: tuple[EstimatedCount, ...]
@@ -96,6 +97,7 @@ class Estimates(Tabular):
     left_out: int = 0
     facts: int = 0
     doubts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -131,7 +133,7 @@ class Estimates(Tabular):
         proven += ", if the facts are true" if self.facts else ""
         error = proven if self.proven else "not proven: more rows may exist than were found"
         left = [f"left out: {counted(self.left_out, 'charge')}, as there are too many counts"] if self.left_out else []
-        return [f"{counted(len(self), 'count')}: {listed}", f"error: {error}", *left]
+        return [f"{counted(len(self), 'count')}: {listed}", f"error: {error}", *left, *self.notes]
 
     @property
     def headings(self) -> tuple[str, ...]:
