@@ -201,6 +201,30 @@ class Clock:
         return 0.0 if self.looks > 0 else np.inf
 
 
+@pytest.mark.parametrize("largest", [10, 1_000, 100_000])
+def test_true_facts_that_need_a_row_found_late_are_not_refused(largest):
+    """The only table that has three facts: the rows come into the pool one after the other."""
+    domain = pc.Domain({"a": pc.Integer(0, 2)})
+    workload = pc.Workload(domain, [domain.query(a=1)])
+    draw = np.random.default_rng(largest)
+    for counts in [(6, 0, 1), (4842, 4, 1922), *draw.integers(0, largest + 1, (40, 3)).tolist()]:
+        facts = {
+            domain.query(): sum(counts),
+            domain.query(a=[0, 2]): counts[0] + counts[2],
+            domain.query(a=[1, 2]): counts[1] + counts[2],
+        }
+        answer = max(0.0, counts[1] + float(draw.integers(-5, 6)))
+        found = pc.estimate(workload, [answer], 2.0, noise="gaussian", facts=facts, interval=None)
+        assert found.values[0] == pytest.approx(counts[1], abs=0.05)
+
+
+def test_exact_counts_of_many_rows_are_met():
+    domain = pc.Domain({"a": pc.Integer(0, 3), "b": pc.Integer(0, 2)})
+    workload = pc.Workload(domain, [domain.query(), domain.query(a=0, b=0), domain.query(b=[0, 2])])
+    found = pc.estimate(workload, [148439076, 12, 64991172], [1, 0, 0], noise="gaussian", interval=None)
+    assert found.values.tolist() == pytest.approx([148439076, 12, 64991172], abs=1)
+
+
 def test_a_count_that_a_fact_states_is_that_fact():
     """Also where the time was up, where another answer is exact, and where a predicate lists all declared values."""
     queries = [SEXES.query(), SEXES.query(sex="F"), SEXES.query(sex="M"), SEXES.query(sex=["F", "M"]), SEXES.query()]

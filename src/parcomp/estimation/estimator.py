@@ -269,7 +269,9 @@ def estimate_weighted(
             errors *= float(stdtrit(draws, (1 + confidence) / 2))
             half[noisy], half_of_sums = errors[: len(noisy)], errors[len(noisy) :]
     values = problem.values
-    values[noisy] = (projection.possible if method == "searched projection" else projection.values)[: len(noisy)]
+    # A sum of counts is below 0 by rounding alone.
+    found = np.maximum(projection.possible, 0.0) if method == "searched projection" else projection.values
+    values[noisy] = found[: len(noisy)]
     summed = np.zeros((0, 3))
     if sums is not None and half_of_sums is not None:
         summed = _with_ends(np.maximum(sums @ values, 0.0), half_of_sums)

@@ -37,10 +37,12 @@ _STUCK = 0.1
 """Where a step is cut shorter than this, one towards the middle is taken instead."""
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def nearest(distance: Distance, counts: Floats, tolerance: float, gap: float, deadline: float = math.inf) -> Floats:
     """The counts of the nearest answers, from counts that need not be near.
 
     It ends where slopes are known to ``tolerance``, and the squared distance to a part of ``gap``, or at ``deadline``.
+    Where floats overflow, what it returns is not finite, and for the caller to see.
     """
     ridge = _RIDGE * (distance.transposed @ distance.weight)
     x = np.maximum(counts, 0.1 * max(1.0, float(counts.mean())))

@@ -186,7 +186,17 @@ class _State:
         self._update(_STIFF[0])
 
     def settle(self, tolerance: float, gap: float = _GAP, near: float = _NEAR) -> None:
-        """As near as floats come."""
+        """As near as floats come.
+
+        A pool that lacks a row which the facts need drives their multipliers far beyond what facts are worth.  So where
+        facts are missed, the multipliers are worked out anew.
+        """
+        self._approach(tolerance, gap, near)
+        if not self.met(tolerance):
+            self._multipliers = np.zeros(len(self._multipliers))
+            self._approach(tolerance, gap, near)
+
+    def _approach(self, tolerance: float, gap: float, near: float) -> None:
         for _ in range(4 if len(self._multipliers) else 1):
             target = self._shifted(_STIFF[1])
             near_rows = near * self._target.noise
